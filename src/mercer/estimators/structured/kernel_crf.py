@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from itertools import pairwise
 from typing import Any
 
@@ -9,11 +10,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arrays import Floats, Indices
-from mercer.constraints import Integer, OneOf, Positive
+from mercer.constraints import Integer, OneOf, Optional, Positive
 from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.estimator import unwatched
 from mercer.estimators.fits import Run
 from mercer.estimators.offered import offered_if
+from mercer.estimators.structured.greedy_sites import carried
 from mercer.estimators.structured.output_space import FiniteSpace
 from mercer.estimators.structured.structured_machine import Outputs, StructuredRisk
 from mercer.gram import Gram, GramSpec
@@ -23,6 +25,12 @@ from mercer.solvers.smooth.functional_descent import Descent, descend
 
 __all__ = ["KernelCRF"]
 __public__ = __all__
+
+
+def _places(sites: Indices, data: Outputs) -> Indices:
+    """Return the sample, among all that were given, and the position of each site."""
+    owner = np.searchsorted(data.offsets, sites, side="right") - 1
+    return np.column_stack([data.used[owner], sites - data.offsets[owner]])
 
 
 def _gives_probabilities(estimator: Any) -> bool:
@@ -45,8 +53,9 @@ class KernelCRF(StructuredRisk):
     bias; with `LabelSequences` a chain, whose sums are found by forward and backward recursions.
 
     Seed: [HSS] Eqs. (103)-(105), Section 4.1.4, and Corollary 24, Eq. (118): one coefficient for each position and
-    function, not one for each output. [HSS] Eq. (115) is this objective with its signs corrected, Eq. (109) the
-    exponential risk, whose printed exponent has the other sign.
+    function, not one for each output, and the remark after it on choosing few of them by the gradient. [HSS] Eq. (115)
+    is this objective with its signs corrected, Eq. (109) the exponential risk, whose printed exponent has the other
+    sign.
 
     Parameters
     ----------
@@ -61,6 +70,9 @@ class KernelCRF(StructuredRisk):
         off. For short sequences only, since it begins at the number of outputs.
     method : {"lbfgs", "conjugate_gradient"}, default "lbfgs"
         Both in the inner product of the Hilbert space, that is, preconditioned by K; they reach the same optimum.
+    max_sites : int, optional
+        Samples, or positions of sequences, that carry the functions at most: those along which the objective falls
+        fastest are taken, some at a time, and the functions on them are fitted again. None keeps all.
     tol : float, default 1e-8
         It ends when the gradient in the space is shorter than this, relative to the one at zero.
     max_iter : int, default 1000
@@ -82,12 +94,15 @@ class KernelCRF(StructuredRisk):
     weights_ : (G,) array
         Weights of the output's own features, such as pairs of labels.
     objective_, gap_ : float
-        The objective, and how far it is above the minimum at most.
+        The objective, and how far it is above the minimum over all functions at most, also with few sites.
+    sites_ : (m, 2) array of int
+        With `max_sites`, the sample and the position of each site, in the order in which they were taken.
     n_iter_ : int
 
     Notes
     -----
-    An iteration costs one product with K and a few sums over all outputs. A sample of weight w counts as w copies.
+    An iteration costs one product with K and a few sums over all outputs; with `max_sites` m, the product is with an
+    (N, m) factor, and K itself is multiplied 21 times at most. A sample of weight w counts as w copies.
 
     Examples
     --------
@@ -106,6 +121,7 @@ class KernelCRF(StructuredRisk):
         "loss": OneOf("log", "exponential"),
         "method": OneOf("lbfgs", "conjugate_gradient"),
         "tol": Positive(),
+        "max_sites": Optional(Integer(1)),
         "max_iter": Integer(1),
     }
 
@@ -117,6 +133,7 @@ class KernelCRF(StructuredRisk):
         outputs: Any = None,
         loss: str = "log",
         method: str = "lbfgs",
+        max_sites: int | None = None,
         tol: float = 1e-8,
         max_iter: int = 1000,
         gamma: float | None = None,
@@ -132,6 +149,7 @@ class KernelCRF(StructuredRisk):
         self.outputs = outputs
         self.loss = loss
         self.method = method
+        self.max_sites = max_sites
         self.tol = tol
         self.max_iter = max_iter
         self.gamma = gamma
@@ -143,13 +161,37 @@ class KernelCRF(StructuredRisk):
         self.n_threads = n_threads
 
     def _find(self, K: Gram, data: Outputs, run: Run) -> None:
-        found = self._descended(K, data.codes, data.offsets, data.weight, run)
-        self._keep(K, found.function.B, found.function.w)
-        self.objective_, self.gap_, self.n_iter_ = float(found.objective), float(found.gap), len(found.rows)
-
-    def _descended(self, K: Gram, codes: Any, offsets: Indices, w: Floats, run: Run) -> Descent:
-        space, C = self.target_, float(self.C) * w
+        space = self.target_
         space.sums(np.zeros((1, space.width)), np.zeros(space.extras))  # or an error says that there are none
+        risk = self._risk(data)
+        unwatched(K)
+        with run.stage("descent", 1.0), serial_blas():
+            minimise = functools.partial(self._minimise, risk, run)
+            count = K.shape[0] if self.max_sites is None else int(self.max_sites)
+            if count >= K.shape[0]:
+                found = minimise(K, float(self.tol))
+                gap = found.gap
+            else:
+                self._require_exact(K)
+                few = carried(K, risk, space.width, space.extras, count, minimise, float(self.tol))
+                K, found, gap = few.gram, few.descent, few.gap
+                self.sites_ = _places(few.sites, data)
+        if found.status is not Status.CONVERGED:
+            warn_caller(
+                f"KernelCRF stopped after {len(found.rows)} iterations with an objective that is at most {gap:.3g} "
+                f"above its minimum. {found.status.value}",
+                ConvergenceWarning,
+            )
+        self._keep(K, found.function.B, found.function.w)
+        self.objective_, self.gap_, self.n_iter_ = float(found.objective), float(gap), len(found.rows)
+
+    def _minimise(self, risk: Any, run: Run, K: Any, tol: float) -> Descent:
+        monitor = run.solver_monitor(tol) if run.watched else None
+        return descend(K, risk, self.target_.width, self.target_.extras, self.method, tol, self.max_iter, monitor)
+
+    def _risk(self, data: Outputs) -> Any:
+        """Return the sum of the losses as a function of the values at the sites and of the weights."""
+        space, codes, offsets, C = self.target_, data.codes, data.offsets, float(self.C) * data.weight
         psi, g = np.zeros((int(offsets[-1]), space.width)), np.zeros((len(codes), space.extras))
         for i, code in enumerate(codes):
             rows = slice(offsets[i], offsets[i + 1])
@@ -167,17 +209,14 @@ class KernelCRF(StructuredRisk):
                 extra = space.sums_of_all(F, offsets, weights, odds)[2] if space.extras else extra
             return value, odds[owner, None] * (expected - psi), extra - odds @ g
 
-        unwatched(K)
-        with run.stage("descent", 1.0), serial_blas():
-            monitor = run.solver_monitor(float(self.tol)) if run.watched else None
-            found = descend(K, risk, space.width, space.extras, self.method, self.tol, self.max_iter, monitor)
-        if found.status is not Status.CONVERGED:
-            warn_caller(
-                f"KernelCRF stopped after {len(found.rows)} iterations with an objective that is at most "
-                f"{found.gap:.3g} above its minimum. {found.status.value}",
-                ConvergenceWarning,
+        return risk
+
+    def _require_exact(self, K: Gram) -> None:
+        if not self.gram_.exact:
+            raise CapabilityError(
+                f"max_sites={self.max_sites} and gram={self.gram_!r} were given; either says how few samples carry the "
+                "functions. Leave one out."
             )
-        return found
 
     @offered_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> Floats:
