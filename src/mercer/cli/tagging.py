@@ -49,7 +49,8 @@ def held_out_scores(estimator: Any, problem: Problem, progress: Callable[[float]
     if not len(test):
         return {}, "not validated: there are too few sentences"
     X = problem.data.X
-    model = clone(estimator).fit([X[i] for i in train], [y[i] for i in train])
+    model: Any = clone(estimator)
+    model.fit([X[i] for i in train], [y[i] for i in train])
     progress(1.0)
     guesses = model.predict([X[i] for i in test])
     truth = np.concatenate([y[i] for i in test])

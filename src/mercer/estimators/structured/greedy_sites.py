@@ -101,7 +101,7 @@ def _gradient(K: Any, risk: Risk, F: Floats, w: Floats, B: Floats) -> tuple[Floa
 
 def _coefficients(gram: Any, found: Descent) -> Floats:
     """Return the coefficients of a function on the landmarks, in their order."""
-    return gram.root @ np.asarray(gram.factor().T @ found.function.B)
+    return gram.root @ found.function.B
 
 
 def _steepest(K: Any, slope: Floats, norms: Floats, taken: Indices, count: int) -> Indices:

@@ -15,13 +15,17 @@ from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.estimator import unwatched
 from mercer.estimators.fits import Run
 from mercer.estimators.offered import offered_if
+from mercer.estimators.structured.class_spaces import ClassLabels
 from mercer.estimators.structured.greedy_sites import carried
+from mercer.estimators.structured.label_sequences import LabelSequences
 from mercer.estimators.structured.output_space import FiniteSpace
 from mercer.estimators.structured.structured_machine import Outputs, StructuredRisk
-from mercer.gram import Gram, GramSpec
-from mercer.problems import Status
+from mercer.gram import Gram, GramSpec, HasFactor
+from mercer.gram.gram import has_features
+from mercer.problems import Solution, Status
 from mercer.runtime.tiling import serial_blas
 from mercer.solvers.smooth.functional_descent import Descent, descend
+from mercer.solvers.smooth.iterative_scaling import scale_iteratively
 
 __all__ = ["KernelCRF"]
 __public__ = __all__
@@ -68,8 +72,10 @@ class KernelCRF(StructuredRisk):
     loss : {"log", "exponential"}, default "log"
         The exponential risk is 1 / p(y_i | x_i) - 1 of each sample: it gives more weight to those that are furthest
         off. For short sequences only, since it begins at the number of outputs.
-    method : {"lbfgs", "conjugate_gradient"}, default "lbfgs"
-        Both in the inner product of the Hilbert space, that is, preconditioned by K; they reach the same optimum.
+    method : {"lbfgs", "conjugate_gradient", "iterative_scaling"}, default "lbfgs"
+        The first two in the inner product of the Hilbert space, that is, preconditioned by K. Improved iterative
+        scaling is for explicit features that are not negative, with `ClassLabels` or `LabelSequences` and the
+        log-likelihood: each weight has an equation of its own, and many steps are needed. All reach the same optimum.
     max_sites : int, optional
         Samples, or positions of sequences, that carry the functions at most: those along which the objective falls
         fastest are taken, some at a time, and the functions on them are fitted again. None keeps all.
@@ -98,6 +104,8 @@ class KernelCRF(StructuredRisk):
     sites_ : (m, 2) array of int
         With `max_sites`, the sample and the position of each site, in the order in which they were taken.
     n_iter_ : int
+    objectives_ : (n_iter_,) array
+        The objective, iteration by iteration; with `max_sites`, of the last minimisation.
 
     Notes
     -----
@@ -119,7 +127,7 @@ class KernelCRF(StructuredRisk):
     constraints = {
         "C": Positive(),
         "loss": OneOf("log", "exponential"),
-        "method": OneOf("lbfgs", "conjugate_gradient"),
+        "method": OneOf("lbfgs", "conjugate_gradient", "iterative_scaling"),
         "tol": Positive(),
         "max_sites": Optional(Integer(1)),
         "max_iter": Integer(1),
@@ -168,7 +176,10 @@ class KernelCRF(StructuredRisk):
         with run.stage("descent", 1.0), serial_blas():
             minimise = functools.partial(self._minimise, risk, run)
             count = K.shape[0] if self.max_sites is None else int(self.max_sites)
-            if count >= K.shape[0]:
+            if self.method == "iterative_scaling":
+                found = self._scaled(K, data, risk, run)
+                gap = found.gap
+            elif count >= K.shape[0]:
                 found = minimise(K, float(self.tol))
                 gap = found.gap
             else:
@@ -182,21 +193,49 @@ class KernelCRF(StructuredRisk):
                 f"above its minimum. {found.status.value}",
                 ConvergenceWarning,
             )
-        self._keep(K, found.function.B, found.function.w)
+        B = found.function.B
+        solution = Solution(B, Status.CONVERGED, 0.0, weights=B if isinstance(K, HasFactor) else None)
+        self.expansion_, self.weights_ = K.expand(solution), found.function.w
         self.objective_, self.gap_, self.n_iter_ = float(found.objective), float(gap), len(found.rows)
+        self.objectives_ = np.array([row[0] for row in found.rows])
 
     def _minimise(self, risk: Any, run: Run, K: Any, tol: float) -> Descent:
         monitor = run.solver_monitor(tol) if run.watched else None
-        return descend(K, risk, self.target_.width, self.target_.extras, self.method, tol, self.max_iter, monitor)
+        space, by_weights = self.target_, isinstance(K, HasFactor)
+        return descend(K, risk, space.width, space.extras, self.method, tol, self.max_iter, monitor, weights=by_weights)
+
+    def _scaled(self, K: Any, data: Outputs, risk: Any, run: Run) -> Descent:
+        """Minimise by improved iterative scaling."""
+        space, plain = self.target_, self.max_sites is None and self.loss == "log"
+        spaced = isinstance(space, (ClassLabels, LabelSequences))
+        if not (plain and spaced and has_features(self.gram_) and K.matrix.min() >= 0.0):
+            raise CapabilityError(
+                f"method='iterative_scaling' was given with kernel={self.kernel_!r:.100}, gram={self.gram_!r}, "
+                f"outputs={self.outputs!r:.100}, loss={self.loss!r} and max_sites={self.max_sites}; it needs features "
+                "that are not negative, held by gram=Features(), classes or sequences of labels, loss='log' and all "
+                "sites. Use method='lbfgs'."
+            )
+        psi, g, owner = self._observed(data)
+        cost = float(self.C) * data.weight
+        sums = np.asarray(K.matrix.sum(axis=1)).ravel() * psi.sum(axis=1)  # whatever the labels are
+        largest = float(np.max(np.bincount(owner, sums, len(cost)) + g.sum(axis=1)))
+        seen = K.moment(cost[owner, None] * psi), cost @ g
+        monitor = run.solver_monitor(float(self.tol)) if run.watched else None
+        return scale_iteratively(K, risk, seen, max(largest, 1.0), float(self.tol), self.max_iter, monitor)
+
+    def _observed(self, data: Outputs) -> tuple[Floats, Floats, Indices]:
+        """Return psi of the true outputs at all sites, g of each sample, and the sample of each site."""
+        space, offsets = self.target_, data.offsets
+        psi, g = np.zeros((int(offsets[-1]), space.width)), np.zeros((len(data.codes), space.extras))
+        for i, code in enumerate(data.codes):
+            rows = slice(offsets[i], offsets[i + 1])
+            psi[rows], g[i] = space.features(code, int(offsets[i + 1] - offsets[i]))
+        return psi, g, np.repeat(np.arange(len(data.codes)), np.diff(offsets))
 
     def _risk(self, data: Outputs) -> Any:
         """Return the sum of the losses as a function of the values at the sites and of the weights."""
         space, codes, offsets, C = self.target_, data.codes, data.offsets, float(self.C) * data.weight
-        psi, g = np.zeros((int(offsets[-1]), space.width)), np.zeros((len(codes), space.extras))
-        for i, code in enumerate(codes):
-            rows = slice(offsets[i], offsets[i + 1])
-            psi[rows], g[i] = space.features(code, int(offsets[i + 1] - offsets[i]))
-        owner = np.repeat(np.arange(len(codes)), np.diff(offsets))
+        psi, g, owner = self._observed(data)
 
         def risk(F: Floats, weights: Floats) -> tuple[float, Floats, Floats]:
             logs, expected, extra = space.sums_of_all(F, offsets, weights, C)
