@@ -46,6 +46,7 @@ from mercer.io.checkpoint import Checkpoint
 from mercer.io.datasets import Dataset
 from mercer.io.limits import FileError, shown
 from mercer.io.model_file import save
+from mercer.io.structures.conll import Sentences
 from mercer.io.svmlight import Sparse
 from mercer.io.tables import Table
 from mercer.kernels import Kernel
@@ -106,7 +107,9 @@ def run(terminal: Terminal, **options: Any) -> None:
     ):
         estimator = _parsed(request)
         problem = _problem(request, estimator, terminal)
-        if request.search:
+        if isinstance(problem.data, Sentences):
+            outcome, page = _tagged(request, problem, estimator, clock, terminal), None
+        elif request.search:
             outcome = _grown(request, problem, clock, terminal)
         elif request.mix:
             outcome = _mixed(request, problem, clock, terminal)
@@ -187,6 +190,7 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
     for note in data.notes:
         terminal.say(f"{request.data}: {note}")
     data = _columns_asked_for(data, request)
+    target = data.named(request.target) if isinstance(data, Sentences) else request.target
     supervised = estimator is None or is_classifier(estimator) or is_regressor(estimator)
     if supervised and request.target is None and request.labels is None and data.y is None:
         choices = f"; {request.data} has {', '.join(map(repr, data.targets[:20]))}" if data.targets else ""
@@ -203,9 +207,7 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
             "--missing fill was given, which only a model that is found for a table of at least "
             f"{FEWEST} rows can do. Leave it out, or give --missing drop."
         )
-    problem = pose(
-        data, request.target, request.labels, columns, request.missing == "drop", takes_unknown(estimator), fill
-    )
+    problem = pose(data, target, request.labels, columns, request.missing == "drop", takes_unknown(estimator), fill)
     if not supervised and request.target is None and request.labels is None and not isinstance(data, Sparse):
         problem = replace(problem, y=None, target=None)  # a target that the file happens to have is not required
     if problem.dropped:
@@ -327,6 +329,25 @@ def _as_asked(request: Request, problem: Problem, estimator: Any, clock: Clock, 
             found = {"coverage" if is_outlier_detector(estimator) else "score_per_sample": float(np.mean(logs))}
     _fit(_budgeted(estimator, request, clock), X, y, request, terminal)
     return Outcome(estimator, X, y, task, found, method, steps)
+
+
+def _tagged(request: Request, problem: Problem, estimator: Any, clock: Clock, terminal: Terminal) -> Outcome:
+    """Fit a model of the labels of words."""
+    given = [f"--{name}" for name in ("search", "mix", "task", "report", "labels") if getattr(request, name)]
+    if given:
+        raise UsageFault(f"{given[0]} was given with sentences, for which there is no such thing. Leave it out.")
+    tagging, steps = importlib.import_module("mercer.cli.tagging"), []
+    if estimator is None:
+        estimator, said = tagging.default_tagger()
+        steps.append(said)
+    tagging.require_tagger(estimator)
+    found, method = {}, "not validated"
+    if request.folds >= 2:
+        with terminal.progress("judging") as bar:
+            found, method = tagging.held_out_scores(_budgeted(estimator, request, clock), problem, bar)
+    X = problem.data.X
+    _fit(_budgeted(estimator, request, clock), X, problem.y, request, terminal)
+    return Outcome(estimator, X, problem.y, "classification", found, method, steps)
 
 
 def _mixed(request: Request, problem: Problem, clock: Clock, terminal: Terminal) -> Outcome:
@@ -488,6 +509,8 @@ def _remembered(problem: Problem, outcome: Outcome) -> dict[str, Any]:
     if isinstance(data, Table):
         used = samples(data, kernel_read(outcome.model))[1]
         known |= {"columns": list(used), "kinds": {name: data.kinds[name] for name in used}}
+    if isinstance(data, Sentences):
+        known |= {"columns": list(data.columns)}
     if isinstance(data, Sparse):
         known |= {"width": data.width, "zero_based": data.zero_based}
     return known
