@@ -35,6 +35,7 @@ __all__ = [
     "STDIN",
     "Problem",
     "Reading",
+    "Rows",
     "column_kinds",
     "compares_texts",
     "is_known",
@@ -185,6 +186,15 @@ def compares_texts(kernel: Kernel) -> bool:
 # the problem ----------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What a table says about its rows: weights in a fit, groups that no split divides, times that splits respect."""
+
+    weights: Any = None
+    groups: Any = None
+    time: Any = None
+
+
 @dataclass(frozen=True)
 class Problem:
     """Samples, perhaps with a target.
@@ -198,12 +208,14 @@ class Problem:
         The name of the target.
     dropped : int
         Rows left out because they miss a value.
+    rows : Rows
     """
 
     data: Dataset
     y: Array | None = None
     target: str | None = None
     dropped: int = 0
+    rows: Rows = Rows()
 
     @property
     def n(self) -> int:

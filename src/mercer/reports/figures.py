@@ -105,7 +105,8 @@ def roc_figure(facts: RocFacts) -> Figure:
         ax.set(xlabel="false positives (share)", ylabel="true positives (share)")
         ax.legend(loc="lower right")
 
-    many = "each class against the rest" if len(facts.curves) + facts.more > 1 else "the second class"
+    several = len(facts.curves) + facts.more > 1 or not facts.curves
+    many = "each class against the rest" if several else facts.curves[0].label
     more = f" {facts.more} more classes are not drawn." if facts.more else ""
     return Figure(svg(draw, SIZE, "roc"), f"ROC of {many}, of samples left out.{more}")
 

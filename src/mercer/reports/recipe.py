@@ -30,6 +30,15 @@ def recipe(subject: Subject, cv: Any = "auto") -> Recipe:
     """Return the lines that reproduce the model and the report."""
     model = subject.model
     text = written(model)
+    if hasattr(model, "story_") and model is subject.estimator:
+        lines = [
+            "import mercer",
+            "",
+            "model = mercer.automatic(X, y)",
+            'mercer.report(model, X, y, path="report.html")',
+        ]
+        remark = "The same choice is made again from the same samples and the options named above."
+        return Recipe("\n".join(lines), shown(text, LONGEST_TEXT), True, remark)
     try:
         again = written(parse(text))
     except MercerError as error:

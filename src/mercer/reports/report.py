@@ -130,6 +130,7 @@ def report(
     cv: Any = "auto",
     max_samples: int = 2000,
     notes: Sequence[str] = (),
+    held: Any = None,
 ) -> Report:
     """Write a page about a fitted model: how good it is, what it looks at, how it works, how to reproduce it.
 
@@ -150,6 +151,9 @@ def report(
         Beyond it, scores and pictures are computed from samples drawn at random, and the page says so.
     notes : sequence of str, optional
         Sentences to add to what was done, for example how parameters were chosen.
+    held : object with ``rows``, ``predictions`` and ``probabilities``, optional
+        Predictions of samples that the models which made them had not seen, to be scored instead of folds, such as the
+        attribute ``held_`` of a model of `mercer.automatic`, which is what None takes.
 
     Returns
     -------
@@ -158,7 +162,8 @@ def report(
     Notes
     -----
     Pictures need matplotlib (``pip install mercer[plot]``). The model is refitted once per fold. The answer comes
-    first: a verdict, the score beside that of the simplest guess and beside what else was tried. Sections that do not apply are left out, and the page says why.
+    first: a verdict, the score beside that of the simplest guess and beside what else was tried. Sections that do not
+    apply are left out, and the page says why.
 
     Examples
     --------
@@ -177,7 +182,7 @@ def report(
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        facts = _gathered(Subject.of(estimator, X, y), title, cv, max_samples)
+        facts = _gathered(Subject.of(estimator, X, y), title, cv, max_samples, held)
     facts.warned = list(dict.fromkeys(shown(warning.message, 300) for warning in caught))[:5]
     facts.notes = tuple(shown(note, 500) for note in notes)
     facts.seconds = time.perf_counter() - began
@@ -207,7 +212,7 @@ class _Sections:
         return None
 
 
-def _gathered(whole: Subject, title: str | None, cv: Any, max_samples: int) -> Facts:
+def _gathered(whole: Subject, title: str | None, cv: Any, max_samples: int, held: Any) -> Facts:
     """Return the facts of a report, all but those about the report itself."""
     name = type(whole.model).__name__
     index = some_of(whole.n or 0, max_samples)
@@ -231,7 +236,8 @@ def _gathered(whole: Subject, title: str | None, cv: Any, max_samples: int) -> F
     facts.deeds = attempt("What was done", model.deeds, whole) or ()
     facts.recipe = attempt("How to reproduce", recipe, whole, cv)
     facts.text = _text(whole, facts.recipe.text if facts.recipe else name)
-    _score(facts, sections, whole, some, index, cv)
+    held = getattr(whole.model, "held_", None) if held is None and cv == "auto" else held
+    _score(facts, sections, whole, some, index, (cv, held))
     _explain(facts, sections, whole)
     _show_worst(facts, sections, whole)
     facts.certificate = attempt("Certificate", certified, some)
@@ -253,14 +259,13 @@ def _text(subject: Subject, last: str) -> str:
     return shown(" → ".join([*(type(step).__name__ for _, step in steps), last]), LONGEST_TEXT)
 
 
-def _score(facts: Facts, sections: _Sections, whole: Subject, some: Subject, index: Any, cv: Any) -> None:
-    """Fill in scores, and what the predictions behind them show."""
-    attempt = sections.attempt
-    held = getattr(whole.model, "held_", None) if isinstance(cv, str) else None
-    if cv is None:
+def _score(facts: Facts, sections: _Sections, whole: Subject, some: Subject, index: Any, by: tuple[Any, Any]) -> None:
+    """Fill in scores, by folds or by samples held out, and what the predictions behind them show."""
+    attempt, (cv, held) = sections.attempt, by
+    if held is not None and whole.y is not None and len(held.rows):
+        facts.scores, index = attempt("Scores of samples held out", held_out, whole, held), held.rows
+    elif cv is None:
         facts.omitted.append(("Cross-validation", "cv=None was given"))
-    elif held is not None and whole.y is not None and whole.model is whole.estimator:
-        facts.scores, index = attempt("Scores of samples held out", held_out, whole), held.rows
     else:
         facts.scores = attempt("Cross-validation", cross_validated, some, 5 if isinstance(cv, str) else cv)
     if facts.scores is None or facts.scores.folds:

@@ -94,7 +94,7 @@ class ScoreFacts:
         return f"over {counted(len(self.folds), 'fold')}" if self.folds else "standard error"
 
 
-def held_out(subject: Subject) -> ScoreFacts:
+def held_out(subject: Subject, held: Any) -> ScoreFacts:
     """Score the predictions that an automatic choice made of samples it had set aside.
 
     Notes
@@ -102,9 +102,8 @@ def held_out(subject: Subject) -> ScoreFacts:
     The model was refitted to all samples afterwards, so what folds of it would say of the choice is not known: its
     kernel was learned from all of them. These predictions are of models chosen and fitted without the samples.
     """
-    held = getattr(subject.model, "held_", None)
-    if held is None or subject.y is None or not len(held.rows) or int(np.max(held.rows)) >= len(subject.y):
-        raise NotApplicable("the model brings no predictions of samples that were held out from its choice")
+    if subject.y is None or int(np.max(held.rows)) >= len(subject.y):
+        raise NotApplicable("the samples that were held out are not among those given")
     y, predicted = np.asarray(subject.y)[held.rows], np.asarray(held.predictions)
     classes = getattr(subject.model, "classes_", None)
     values = None if held.probabilities is None else np.asarray(held.probabilities, dtype=float)

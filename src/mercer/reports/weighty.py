@@ -22,7 +22,7 @@ from mercer.reports.marks import Marked, marked
 from mercer.reports.subject import NotApplicable, Subject
 from mercer.reports.wording import shown
 
-__all__ = ["WeightyFacts", "weighty"]
+__all__ = ["WeightyFacts", "feature_weights", "weighty"]
 
 SHOWN = 10  # parts of each class
 MOST_CLASSES = 6
@@ -66,7 +66,7 @@ def weighty(subject: Subject) -> WeightyFacts:
         if isinstance(S, domains.Trees):
             return _pruned(some)
         raise NotApplicable(f"{shown(repr(subject.kernel), 80)} counts no parts that could be named")
-    weights, keys = _weights(model.expansion_)
+    weights, keys = feature_weights(model.expansion_)
     F, _ = subject.kernel.features(some.samples, keys)
     if F.shape[1] != len(weights) or not hasattr(F, "tocsc"):
         raise NotApplicable("the features of the kernel are no counts of parts")
@@ -86,7 +86,7 @@ def weighty(subject: Subject) -> WeightyFacts:
     return WeightyFacts(_what(S), how, tuple(classes), examples)
 
 
-def _weights(expansion: Any) -> tuple[Floats, Any]:
+def feature_weights(expansion: Any) -> tuple[Floats, Any]:
     """Return the weights of the features, (D, k), and what identifies them."""
     if isinstance(expansion, FeatureExpansion):
         return np.asarray(expansion.weights, dtype=float).reshape(len(expansion.weights), -1), expansion.keys
