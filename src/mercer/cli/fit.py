@@ -40,8 +40,11 @@ from mercer.cli.terminal import Terminal
 from mercer.errors import TimeBudgetError
 from mercer.estimators.certificates.assumptions import leave_note
 from mercer.first_model.any_data import sequence_kernels, sparse_kernels, structured_kernels
-from mercer.first_model.machine_choice import choose, choose_for_table
+from mercer.first_model.given_rows import Given
+from mercer.first_model.machine_choice import choose
+from mercer.first_model.sources import SampleRows, TableRows
 from mercer.first_model.table_columns import missing_said
+from mercer.first_model.verdicts import require_scoring
 from mercer.io.checkpoint import Checkpoint
 from mercer.io.datasets import Dataset
 from mercer.io.limits import FileError, shown
@@ -244,38 +247,20 @@ def _automatic(request: Request, problem: Problem, clock: Clock, terminal: Termi
     steps = [_why(task, request, problem)]
     table = _varying(problem, steps) if isinstance(problem.data, Table) else None
     if table is not None and is_encoded(table[1], problem.n):
-        return _automatic_table(request, problem, (*table, y, task), steps, clock, terminal)
-    kernels = _candidates(problem, steps)
-    rows = some_rows(problem.n)
-    some = problem.take(rows)
-    X = samples(some.data, kernels[0])[0]
+        source: Any = TableRows(*table)
+    else:
+        kernels = _candidates(problem, steps)
+        source = SampleRows(kernels[0].pack(samples(problem.data, kernels[0])[0]), kernels)
+    given = Given(scoring=require_scoring(None, y, task))
     with terminal.progress("choosing") as bar:
-        choice = choose(kernels, X, y[rows], problem.n, task, lambda fraction: (bar(fraction), _time_left(clock)))
-    rows = rows[choice.rows]
-    if len(rows) < problem.n:
-        steps.append(f"{len(rows)} of {problem.n} rows, drawn at random once, decided")
-    steps += choice.steps
+        choice = choose(source, y, task, given, lambda fraction: (bar(fraction), _time_left(clock)))
     X = samples(problem.data, choice.model.kernel)[0]
     _fit(_budgeted(choice.model, request, clock), X, y, request, terminal)
     leave_note(choice.model, None)  # kernels that the rows suggested
-    method = f"leave-one-out on {len(rows)} rows"
-    return Outcome(choice.model, X, y, task, scores(task, y[rows], choice.predictions), method, steps)
-
-
-def _automatic_table(
-    request: Request, problem: Problem, given: Any, steps: list[str], clock: Clock, terminal: Terminal
-) -> Outcome:
-    """Learn a length for each column, and judge the model by rows that took no part in its choice."""
-    columns, kinds, y, task = given
-    with terminal.progress("choosing") as bar:
-        watch = lambda fraction: (bar(fraction), _time_left(clock))  # noqa: E731
-        choice = choose_for_table(columns, kinds, y, task, watch)
-    leave_note(choice.model, None)  # kernels that the rows suggested
-    steps += choice.steps
-    X = samples(problem.data, choice.model.kernel)[0]
-    _fit(_budgeted(choice.model, request, clock), X, y, request, terminal)
-    found = scores(task, y[choice.rows], choice.predictions) if len(choice.rows) else {}
-    return Outcome(choice.model, X, y, task, found, choice.method, steps)
+    choice.tell(choice.model, steps)
+    rows = choice.held.rows
+    found = scores(task, y[rows], choice.held.predictions) if len(rows) else {}
+    return Outcome(choice.model, X, y, task, found, choice.method, choice.model.story_)
 
 
 def _varying(problem: Problem, steps: list[str]) -> tuple[dict[str, Any], dict[str, str]]:
