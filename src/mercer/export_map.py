@@ -525,6 +525,7 @@ SAVED: dict[str, tuple[str, ...]] = {
     "mercer.estimators.structured.multilabel_svc": ("LabelTable",),
     "mercer.estimators.structured.parse_trees": ("Parse",),
     "mercer.estimators.svm.novelty": ("Ball",),
+    "mercer.first_model.verdicts": ("Held", "Tried",),
     "mercer.gram.distributed": ("Layout", "Reference",),
     "mercer.gram.gauss.fast_gauss": ("FastGaussExpansion",),
     "mercer.gram.low_rank.feature_maps": ("ExactFeatures", "FeatureMap", "FoldedFeatures", "Joined", "Mapped", "Multiplied", "PartOf", "PolynomialSketch", "Rescaled", "UnitLength", "Waves", "draw_map",),

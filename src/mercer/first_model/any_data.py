@@ -20,8 +20,11 @@ from mercer.constraints import InstanceOf, OneOf, Optional, Positive
 from mercer.domains import Vectors
 from mercer.errors import DomainError, TargetError, TimeBudgetError
 from mercer.estimators.certificates.assumptions import leave_note
-from mercer.first_model.machine_choice import choose, choose_for_table
+from mercer.first_model.given_rows import given_rows
+from mercer.first_model.machine_choice import choose
+from mercer.first_model.sources import SampleRows, TableRows
 from mercer.first_model.table_columns import columns_by_kind, filled_said, kind_of, left_out_said, varying_columns
+from mercer.first_model.verdicts import require_scoring
 from mercer.io.columns import Column
 from mercer.kernels import Gaussian, Kernel, Precomputed
 from mercer.selection.automatic import column_kernels, find_task, some_rows, table_kernels, text_kernel
@@ -36,12 +39,22 @@ FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of the widths that are tried on spa
 @checked(
     task=Optional(OneOf("classification", "regression")),
     kernel=Optional(InstanceOf(Kernel)),
+    scoring=Optional(InstanceOf(str)),
     max_time=Optional(Positive()),
 )
 def automatic(
-    X: Any, y: Any, *, task: str | None = None, kernel: Kernel | None = None, max_time: float | None = None
+    X: Any,
+    y: Any,
+    *,
+    task: str | None = None,
+    kernel: Kernel | None = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    time: Any = None,
+    scoring: str | None = None,
+    max_time: float | None = None,
 ) -> Any:
-    """Choose a kernel and a machine for data of any kind by leave-one-out, and fit the machine.
+    """Choose a kernel and a machine for data of any kind by what they predict in folds, and fit the machine.
 
     Parameters
     ----------
@@ -56,24 +69,41 @@ def automatic(
         None is decided from y: texts, truth values and few different whole numbers are classes.
     kernel : Kernel, optional
         The only one to try, for data of another kind.
+    sample_weight : (n,) array, optional
+        Not negative; a row of weight w counts as w copies in the choice, in the fit and in the score.
+    groups : (n,) array, optional
+        Rows of one group, such as those of one patient, are never on both sides of a split.
+    time : (n,) array of numbers, dates or texts that sort, optional
+        What is predicted in folds is later than what is learned from, and the rows held out are the latest.
+    scoring : str, optional
+        A name of scikit-learn's scorers, by which candidates are compared and the score is said. None is "accuracy" or
+        "r2".
     max_time : float, optional
         Seconds for the choice and the fit. A `TimeBudgetError` is raised if they end before a model is chosen; the fit
         has what is left of them as the ``max_time`` of the model.
 
     Returns
     -------
-    model : KernelRidge, SVC or KernelMeanClassifier
-        Fitted to all samples. ``model.story_`` is a list of sentences that say what was chosen and why, and
-        ``model.score_`` the R^2 or the accuracy of the predictions of samples left out. For tables of at least 20 rows
-        the whole choice is made without the rows that are scored, and ``model.tried_`` lists what was tried with
-        its squared error in folds, the best first.
+    model : estimator
+        Fitted to all samples: KernelRidge or SVR, SVC, KernelLogisticRegression, LSSVC or KernelMeanClassifier. It
+        tells, also after `mercer.save` and `mercer.load`:
+
+        ``story_``, a list of sentences that say what was done;
+        ``leaderboard_``, a list of what was tried, the best first, each with ``name``, ``score``, ``standard_error``,
+        ``seconds`` and ``size`` (rows on which it was compared);
+        ``score_``, the score of rows that took no part in the choice, with its standard error ``score_error_``, and
+        ``baseline_``, that of the constant guess on the same rows;
+        ``held_``, these ``rows``, their ``predictions``, and the ``probabilities`` of classes if there are any;
+        ``verdict_``, what follows, in a sentence.
 
     Notes
     -----
-    At most 2000 samples, drawn once, decide. In tables every column gets a length of its own where that predicts
-    better, by the evidence of least squares on at most 600 rows, and the kernel is the mean of the best three
-    (`mercer.selection.TableEncoder` says how columns become numbers). Then ridge regression is compared by
-    leave-one-out in closed form, support vector machines by exact leave-one-out on at most 600 samples.
+    Of more than 300 samples a quarter (at most 2000) is held out, the choice is made by the others, and the chosen
+    machine is fitted to all; of fewer, each quarter is held out in turn, the whole choice made in each, and made once
+    more on all. In tables every column gets a length of its own where that predicts better, by the evidence of least
+    squares on at most 600 rows, and the kernel is the mean of the best three (`mercer.selection.TableEncoder` says how
+    columns become numbers). Then machines of several families are compared in five folds of at most 600 samples, the
+    best four in folds of at most 2000.
 
     Examples
     --------
@@ -88,29 +118,24 @@ def automatic(
     found, values = _target(y, task)
     story = [f"{found}, {'as asked' if task else 'by the values of y'}"]
     columns = columns_by_kind(X) if kernel is None and not sp.issparse(X) else None
-    n, watch = len(values), lambda _: _remaining(clock)
+    n = len(values)
+    given = given_rows(n, require_scoring(scoring, values, found), sample_weight, groups, time)
     table = None if columns is None else varying_columns(X, columns, n)
     if table is not None:
         _require_length(len(next(iter(table[0].values()))), n)
         story += left_out_said(columns or {}) + filled_said(columns or {})
-        chosen = choose_for_table(*table, values, found, watch)
+        source: Any = TableRows(*table)
     else:
         kernels = (kernel,) if kernel is not None else candidates_for(X, story, columns)
-        S = kernels[0].pack(X)
-        _require_length(len(S), n)
-        rows = some_rows(n)
-        chosen = choose(kernels, S.take(rows), values[rows], n, found, watch)
-    if len(chosen.rows) < n and not chosen.tried:
-        story.append(f"{len(chosen.rows)} of {n} samples, drawn at random once, decided")
+        source = SampleRows(kernels[0].pack(X), kernels)
+        _require_length(len(source), n)
+    chosen = choose(source, values, found, given, lambda _: _remaining(clock))
     model = chosen.model.set_params(max_time=_remaining(clock))
-    model.fit(X, values)
+    model.fit(X, values, **({} if given.weight is None else {"sample_weight": given.weight}))
     model.set_params(max_time=None)
     if kernel is None:  # the widths that were tried are those of the samples
         leave_note(model, None)
-    model.story_ = [*story, *chosen.steps]
-    model.score_ = chosen.score
-    if chosen.tried:
-        model.tried_ = chosen.tried
+    chosen.tell(model, story)
     return model
 
 
