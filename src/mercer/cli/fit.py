@@ -8,11 +8,13 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from sklearn.base import is_classifier, is_regressor
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import get_scorer_names
 from threadpoolctl import threadpool_limits
 
 from mercer.budget import Clock, parse_seconds
@@ -111,6 +113,7 @@ def run(terminal: Terminal, *, target: tuple[str, ...] = (), **options: Any) -> 
 
 def _requests(targets: tuple[str, ...], options: dict[str, Any]) -> list[Request]:
     """One request for each target; of several, each has files of its own, and none is an input of another."""
+    _require_metric(options.get("metric"))
     if len(targets) < 2:
         return [Request(target=targets[0] if targets else None, **options)]
     if len(set(targets)) < len(targets):
@@ -129,6 +132,19 @@ def _requests(targets: tuple[str, ...], options: dict[str, Any]) -> list[Request
     if len(set(names)) < len(names):
         raise UsageFault("The targets differ in characters only that file names cannot have. Fit them one by one.")
     return requests
+
+
+def _require_metric(name: str | None) -> None:
+    """Refuse a score that scikit-learn does not know, before anything is read."""
+    known = get_scorer_names()
+    if name is None or name in known:
+        return
+    near = get_close_matches(name, known, n=3)
+    meant = f" Is {' or '.join(near)} meant?" if near else ""
+    raise UsageFault(
+        f"--metric {name!r} was given; the scores of scikit-learn are accepted, such as accuracy, roc_auc, r2 or "
+        f"neg_mean_absolute_error.{meant} Correct it."
+    )
 
 
 def _for_target(path: Path, target: str) -> Path:
@@ -290,8 +306,9 @@ def _unconverged(caught: list[warnings.WarningMessage], allowed: bool) -> list[s
                 f"{warning.message} No model was written. Allow more iterations or time, raise tol, or keep the model "
                 "as it is with --allow-partial."
             )
-    ours = [warning for warning in caught if issubclass(warning.category, UserWarning)]
-    return list(dict.fromkeys(str(warning.message) for warning in ours))
+    ours = [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
+    # of those that differ in numbers only, as each fold says it of its own rows, the last, which is of all rows
+    return list({re.sub(r"[0-9a-f]{16}|[0-9.]+", "#", message): message for message in ours}.values())
 
 
 def _remembered(problem: Problem, outcome: Outcome) -> dict[str, Any]:
@@ -309,7 +326,8 @@ def _remembered(problem: Problem, outcome: Outcome) -> dict[str, Any]:
 def _report(outcome: Outcome, page: Path, request: Request, terminal: Terminal) -> None:
     module = importlib.import_module("mercer.reports")
     with terminal.progress("report"):
-        title = f"{type(outcome.model).__name__} on {request.data.name}"
+        name = "Model" if request.target is None else f"Model of {request.target}"
+        title = f"{name} on {request.data.name}"
         about = {"title": title, "notes": [*outcome.steps, *_noted(outcome, request)], "held": outcome.held}
         written = module.report(outcome.model, outcome.X, outcome.y, **about)
     written.save(page, force=request.force)

@@ -123,5 +123,7 @@ def excerpts(subject: Subject, numbers: Sequence[int], first: Sequence[str] = ()
     kept = list(places)[:EXCERPT]
     values = {j: columns.values(j) for j in kept}
     more = ", …" if len(columns) > len(kept) else ""
+    if len(kept) == 1:
+        return {int(i): shown(values[kept[0]][k], 160) + more for k, i in enumerate(rows)}
     lines = (", ".join(f"{columns.names[j]} {number(values[j][k])}" for j in kept) for k in range(len(rows)))
     return {int(i): line + more for i, line in zip(rows, lines, strict=True)}

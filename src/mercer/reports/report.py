@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 import mercer
-from mercer.domains import Strings
+from mercer.domains import Frames, Strings
 from mercer.io.atomic import require_replaceable, write_atomically
 from mercer.plots.canvas import is_available
 from mercer.plots.sources import some_of
@@ -291,14 +291,17 @@ def _explain(facts: Facts, sections: _Sections, whole: Subject) -> None:
         return
     attempt = sections.attempt
     S = whole.samples
-    if isinstance(S, Strings) or (S is not None and type(S).__name__ in ("Trees", "Graphs")):
+    texts = isinstance(S, Frames) and any(isinstance(part, Strings) for part in S.parts.values())
+    if texts or isinstance(S, Strings) or (S is not None and type(S).__name__ in ("Trees", "Graphs")):
         weighty = importlib.import_module("mercer.reports.weighty").weighty
         facts.weighty = attempt("Parts that weigh most", weighty, whole)
-        return
     try:
-        count = len(columns_of(whole, np.arange(1)))
+        columns = columns_of(whole, np.arange(1))
     except NotApplicable:
         return
+    if len(columns) == 1 and columns.numbers(0) is None:
+        return
+    count = len(columns)
     if count == 1:
         facts.curve = attempt("Fitted curve", curve, whole, facts.scores)
         return

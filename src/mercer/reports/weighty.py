@@ -8,16 +8,18 @@ Symbols: phi_j(x) the number for part j in sample x, w_j its weight, f the decis
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from mercer import domains  # whose names are imported when they are used
 from mercer.arrays import Floats
-from mercer.domains import Strings, Texts
-from mercer.gram import FeatureExpansion
+from mercer.domains import Frames, Strings, Texts
+from mercer.gram import Expansion, FeatureExpansion
+from mercer.kernels import Scaled, Sum
+from mercer.kernels.algebra.maps import Selected
 from mercer.reports.marks import Marked, marked
 from mercer.reports.subject import NotApplicable, Subject
 from mercer.reports.wording import shown
@@ -54,19 +56,23 @@ class WeightyFacts:
 
 
 def weighty(subject: Subject) -> WeightyFacts:
-    """Return the parts of structured samples that weigh most in the decision."""
-    S, model = subject.samples, subject.model
-    if S is None or subject.X is None or not isinstance(S, (Strings, domains.Trees, domains.Graphs)):
-        raise NotApplicable("the samples are not texts, sequences, trees or graphs")
+    """Return the parts of structured samples that weigh most in the decision; of a table, of its column of texts."""
     if np.ndim(subject.y) != 1 or subject.task not in ("classification", "regression"):
         raise NotApplicable("it needs one target for each sample")
-    some = subject.take(np.arange(min(len(S), MOST_SAMPLES)))
+    expansion = getattr(subject.model, "expansion_", None)
+    if isinstance(subject.samples, Frames):
+        subject, expansion = _of_texts(subject, expansion)
+    S = subject.samples
+    if S is None or subject.X is None or not isinstance(S, (Strings, domains.Trees, domains.Graphs)):
+        raise NotApplicable("the samples are not texts, sequences, trees or graphs")
+    rows = np.arange(min(len(S), MOST_SAMPLES))
+    some = replace(subject, y=np.asarray(subject.y)[rows], samples=S.take(rows), X=S.take(rows))
     assert some.samples is not None and subject.kernel is not None
     if "features" not in subject.kernel.capabilities:
         if isinstance(S, domains.Trees):
             return _pruned(some)
         raise NotApplicable(f"{shown(repr(subject.kernel), 80)} counts no parts that could be named")
-    weights, keys = feature_weights(model.expansion_)
+    weights, keys = feature_weights(expansion)
     F, _ = subject.kernel.features(some.samples, keys)
     if F.shape[1] != len(weights) or not hasattr(F, "tocsc"):
         raise NotApplicable("the features of the kernel are no counts of parts")
@@ -84,6 +90,37 @@ def weighty(subject: Subject) -> WeightyFacts:
         "The function is a weighted sum of what the kernel counts; shown is what a part adds to it in the mean sample."
     )
     return WeightyFacts(_what(S), how, tuple(classes), examples)
+
+
+def _of_texts(subject: Subject, expansion: Any) -> tuple[Subject, Any]:
+    """Return the subject as if its column of texts were all there is, and the part of the function that reads it."""
+    for factor, kernel in _terms(subject.kernel, 1.0):
+        inner = getattr(kernel, "kernel", None)
+        if not isinstance(kernel, Selected) or inner is None or not issubclass(inner.domain, Strings):
+            continue
+        own = _column(subject.samples, kernel)
+        if isinstance(expansion, Expansion):
+            coef = factor * np.asarray(expansion.coef, dtype=float)
+            expansion = Expansion(inner, _column(expansion.samples, kernel), coef, expansion.intercept)
+        elif kernel is not subject.kernel:
+            break
+        return replace(subject, samples=own, kernel=inner, X=own), expansion
+    raise NotApplicable("no term of the kernel reads a column of texts alone")
+
+
+def _terms(kernel: Any, factor: float) -> Iterator[tuple[float, Any]]:
+    """Yield the terms of a sum with their factors."""
+    if isinstance(kernel, Sum):
+        for term in kernel.terms:
+            yield from _terms(term, factor)
+    elif isinstance(kernel, Scaled):
+        yield from _terms(kernel.kernel, factor * float(kernel.factor))
+    else:
+        yield factor, kernel
+
+
+def _column(samples: Any, kernel: Selected) -> Any:
+    return samples.parts[kernel.columns]
 
 
 def feature_weights(expansion: Any) -> tuple[Floats, Any]:

@@ -45,7 +45,7 @@ def test_texts_and_similarities_have_none(kernel, X):
 
 def test_what_samples_look_like():
     subject = Subject.of(KernelRidge(KERNEL).fit(DATA, Y), DATA, Y)
-    assert excerpts(subject, [3], ["city"]) == {3: "city Lima, …"}
+    assert excerpts(subject, [3], ["city"]) == {3: "Lima, …"}
     assert excerpts(subject, [0]) == {0: "u 1, city Rome"}
     texts = ["ab", "b", "a", "aa"]
     assert excerpts(Subject.of(KernelRidge(Spectrum(1)).fit(texts, Y), texts, Y), [1, 3]) == {1: "b", 3: "aa"}

@@ -42,11 +42,8 @@ def test_classes_of_one_column_have_probabilities():
 
 @pytest.mark.parametrize("classes", [0, 2, 3])
 def test_a_surface_is_what_the_model_predicts(classes):
-    y = (
-        Z[:, 0] * Z[:, 1]
-        if not classes
-        else np.array(["a", "b", "c"])[np.digitize(Z[:, 0], [-0.4, 0.4][: classes - 1])]
-    )
+    cuts = [-0.4, 0.4][: max(classes - 1, 0)]
+    y = np.array(["a", "b", "c"])[np.digitize(Z[:, 0], cuts)] if classes else Z[:, 0] * Z[:, 1]
     model = (SVC(Gaussian(1.0)) if classes else KernelRidge(Gaussian(1.0))).fit(Z, y)
     found = surface(Subject.of(model, Z, y))
     predicted = model.predict([[found.x[7], found.y[11]]])[0]

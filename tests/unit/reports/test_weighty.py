@@ -70,6 +70,15 @@ def test_three_classes_have_parts_each():
     assert {label: names[0] for label, names in named.items()} == {"x": "red", "y": "green", "z": "blue"}
 
 
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_column_of_texts(beside):
+    """Alone in a table, or beside numbers: its term of the function has weights of its own."""
+    kernel = TfIdf().normalized().on("text")
+    table = {"text": TEXTS} | ({"u": rng.normal(size=24).tolist()} if beside else {})
+    _, named = parts(SVC(Gaussian(1.0).on(["u"]) + 2.0 * kernel if beside else kernel), table)
+    assert named["good"][0] == "lovely" and named["bad"][0] == "dull"
+
+
 def test_vectors_have_no_parts():
     X = rng.normal(size=(24, 2))
     with pytest.raises(NotApplicable, match="not texts"):
