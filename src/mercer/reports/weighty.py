@@ -114,13 +114,13 @@ def _terms(kernel: Any, factor: float) -> Iterator[tuple[float, Any]]:
         for term in kernel.terms:
             yield from _terms(term, factor)
     elif isinstance(kernel, Scaled):
-        yield from _terms(kernel.kernel, factor * float(kernel.factor))
+        yield from _terms(kernel.kernel, factor * float(kernel.scale))
     else:
         yield factor, kernel
 
 
 def _column(samples: Any, kernel: Selected) -> Any:
-    return samples.parts[kernel.columns]
+    return samples.part(kernel.part)
 
 
 def feature_weights(expansion: Any) -> tuple[Floats, Any]:
