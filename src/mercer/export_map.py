@@ -98,6 +98,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.estimators.views.multi_view": ("CoRegularizedRidge", "MultiViewLaplacianSVC",),
         "mercer.estimators.views.svm2k": ("SVM2K",),
         "mercer.first_model.any_data": ("automatic", "source_kernels",),
+        "mercer.first_model.intervals": ("predict_interval",),
         "mercer.io.checkpoint": ("Checkpoint",),
         "mercer.io.interop": ("from_libsvm", "from_sklearn",),
         "mercer.io.model_file": ("load", "save",),

@@ -22,9 +22,10 @@ from mercer.cli.score_lines import Checked, cross_validated, scores, weighted
 from mercer.cli.terminal import Terminal
 from mercer.errors import TimeBudgetError
 from mercer.estimators.certificates.assumptions import leave_note
-from mercer.first_model.any_data import sequence_kernels, sparse_kernels, structured_kernels
+from mercer.first_model.any_data import COMPARING, USUAL, sequence_kernels, sparse_kernels, structured_kernels
 from mercer.first_model.given_rows import given_rows
 from mercer.first_model.machine_choice import choose
+from mercer.first_model.refusals import doubts
 from mercer.first_model.sources import SampleRows, TableRows
 from mercer.first_model.table_columns import missing_said
 from mercer.first_model.verdicts import Held, require_scoring
@@ -44,7 +45,7 @@ def automatic(request: Any, problem: Problem, clock: Clock, terminal: Terminal) 
     assert problem.y is not None
     task = request.task or find_task(problem.y)
     y = problem.y if task == "classification" else _numbers(problem)
-    steps = [_why(task, request, problem)]
+    steps = [_why(task, request, problem), *doubts(y, task)]
     table = _varying(problem, steps) if isinstance(problem.data, Table) else None
     if table is not None and is_encoded(table[1], problem.n):
         source: Any = TableRows(*table)
@@ -53,8 +54,10 @@ def automatic(request: Any, problem: Problem, clock: Clock, terminal: Terminal) 
         source = SampleRows(kernels[0].pack(samples(problem.data, kernels[0])[0]), kernels)
     rows = problem.rows
     given = given_rows(problem.n, require_scoring(request.metric, y, task), rows.weights, rows.groups, rows.time)
+    end = COMPARING * (USUAL if request.max_time is None else request.max_time)
     with terminal.progress("choosing") as bar:
-        choice = choose(source, y, task, given, lambda fraction: (bar(fraction), _time_left(clock)))
+        late = lambda: clock.seconds > end  # noqa: E731
+        choice = choose(source, y, task, given, lambda fraction: (bar(fraction), _time_left(clock)), late)
     X = samples(problem.data, choice.model.kernel)[0]
     _fit(_budgeted(choice.model, request, clock), X, y, request, terminal, rows.weights)
     leave_note(choice.model, None)  # kernels that the rows suggested
@@ -116,7 +119,9 @@ def as_asked(request: Any, problem: Problem, estimator: Any, clock: Clock, termi
         method = said(request.folds, pairs, rows)
         found = _found(estimator, task, y, checked, request.metric)
         if (rows.groups is not None or rows.time is not None) and checked.predictions is not None:
-            held = Held(checked.rows, checked.predictions, None)  # the report knows no groups and no time
+            held = Held(
+                checked.rows, y[checked.rows], checked.predictions, None
+            )  # the report knows no groups and no time
     _fit(_budgeted(estimator, request, clock), X, y, request, terminal, rows.weights)
     return Outcome(estimator, X, y, task, found, method, steps, held)
 

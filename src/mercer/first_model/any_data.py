@@ -22,6 +22,7 @@ from mercer.errors import DomainError, TargetError, TimeBudgetError
 from mercer.estimators.certificates.assumptions import leave_note
 from mercer.first_model.given_rows import given_rows
 from mercer.first_model.machine_choice import choose
+from mercer.first_model.refusals import doubts
 from mercer.first_model.sources import SampleRows, TableRows
 from mercer.first_model.table_columns import columns_by_kind, filled_said, kind_of, left_out_said, varying_columns
 from mercer.first_model.verdicts import require_scoring
@@ -33,6 +34,8 @@ from mercer.targets import Multiclass, Real
 
 __all__ = ["automatic", "source_kernels"]
 
+COMPARING = 0.5  # of the time, after which nothing more is compared
+USUAL = 60.0  # seconds
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of the widths that are tried on sparse rows
 
 
@@ -79,21 +82,22 @@ def automatic(
         A name of scikit-learn's scorers, by which candidates are compared and the score is said. None is "accuracy" or
         "r2".
     max_time : float, optional
-        Seconds for the choice and the fit. A `TimeBudgetError` is raised if they end before a model is chosen; the fit
-        has what is left of them as the ``max_time`` of the model.
+        Seconds for the choice and the fit. Comparisons end when half of them have passed, and the story says so; None
+        is as if 60 were given, but for the fit, which then takes as long as it takes. A `TimeBudgetError` is raised if
+        they end before a model is chosen; the fit has what is left of them as the ``max_time`` of the model.
 
     Returns
     -------
     model : estimator
-        Fitted to all samples: KernelRidge or SVR, SVC, KernelLogisticRegression, LSSVC or KernelMeanClassifier. It
-        tells, also after `mercer.save` and `mercer.load`:
+        Fitted to all samples: KernelRidge or SVR (see `predict_interval`), SVC,
+        KernelLogisticRegression or LSSVC, with probabilities. It tells, also after `mercer.save` and `mercer.load`:
 
         ``story_``, a list of sentences that say what was done;
         ``leaderboard_``, a list of what was tried, the best first, each with ``name``, ``score``, ``standard_error``,
         ``seconds`` and ``size`` (rows on which it was compared);
         ``score_``, the score of rows that took no part in the choice, with its standard error ``score_error_``, and
         ``baseline_``, that of the constant guess on the same rows;
-        ``held_``, these ``rows``, their ``predictions``, and the ``probabilities`` of classes if there are any;
+        ``held_``, these ``rows``, their ``targets`` and ``predictions``, and the ``probabilities`` of classes;
         ``verdict_``, what follows, in a sentence.
 
     Notes
@@ -116,7 +120,7 @@ def automatic(
     """
     clock = Clock.start(max_time)
     found, values = _target(y, task)
-    story = [f"{found}, {'as asked' if task else 'by the values of y'}"]
+    story = [f"{found}, {'as asked' if task else 'by the values of y'}", *doubts(values, found)]
     columns = columns_by_kind(X) if kernel is None and not sp.issparse(X) else None
     n = len(values)
     given = given_rows(n, require_scoring(scoring, values, found), sample_weight, groups, time)
@@ -129,7 +133,8 @@ def automatic(
         kernels = (kernel,) if kernel is not None else candidates_for(X, story, columns)
         source = SampleRows(kernels[0].pack(X), kernels)
         _require_length(len(source), n)
-    chosen = choose(source, values, found, given, lambda _: _remaining(clock))
+    end = COMPARING * (USUAL if max_time is None else max_time)
+    chosen = choose(source, values, found, given, lambda _: _remaining(clock), lambda: clock.seconds > end)
     model = chosen.model.set_params(max_time=_remaining(clock))
     model.fit(X, values, **({} if given.weight is None else {"sample_weight": given.weight}))
     model.set_params(max_time=None)

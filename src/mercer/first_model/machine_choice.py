@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,9 +17,9 @@ from sklearn.base import clone
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.choosing import KernelSearchCV
-from mercer.errors import DomainError
 from mercer.first_model.given_rows import Given, folds, held_pairs
 from mercer.first_model.machines import Aim, Family, families
+from mercer.first_model.refusals import require_target
 from mercer.first_model.sources import Found, Source, Watch
 from mercer.first_model.verdicts import Held, Judgement, Tried, judged, needs_probabilities
 from mercer.kernels import Kernel
@@ -32,7 +32,6 @@ FOLDS = 5
 KEPT = 3  # kernels that meet all machines
 FINALISTS = 4  # candidates that are compared on more rows
 LISTED = 30  # of the leaderboard
-MOST_CALIBRATED = 10_000  # rows up to which probabilities add little to the time of the fit
 
 
 @dataclass(frozen=True)
@@ -81,12 +80,12 @@ class _Candidate:
     scores: Floats = field(default_factory=lambda: np.zeros(0))
 
     def model(self, kernel: Kernel, aim: Aim) -> Any:
-        """Return the machine with a kernel, with probabilities where they cost little."""
+        """Return the machine with a kernel."""
         params = {
             name: float(f"{value * aim.unit:.4g}") if name in self.family.in_units else value
             for name, value in self.params.items()
         }
-        return self.family.make(kernel, aim.n <= MOST_CALIBRATED).set_params(**params)
+        return self.family.make(kernel, aim).set_params(**params)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +96,12 @@ class _Picked:
     steps: list[str]
 
 
-def choose(source: Source, y: Array, task: str, given: Given, watch: Watch) -> Chosen:
+def never() -> bool:
+    """Return that there is time."""
+    return False
+
+
+def choose(source: Source, y: Array, task: str, given: Given, watch: Watch, late: Callable[[], bool] = never) -> Chosen:
     """Choose for rows; the score is that of rows which took no part in the choice.
 
     Parameters
@@ -108,10 +112,13 @@ def choose(source: Source, y: Array, task: str, given: Given, watch: Watch) -> C
     given : Given
     watch : callable
         Told the share that is done; may raise.
+    late : callable
+        Asked whether it is time to come to an end with what was compared so far.
     """
+    require_target(y, task)
     if given.weight is not None and not given.weight.all():
         counted = np.flatnonzero(given.weight > 0.0)
-        chosen = choose(source.take(counted), y[counted], task, given.take(counted), watch)
+        chosen = choose(source.take(counted), y[counted], task, given.take(counted), watch, late)
         return replace(chosen, held=replace(chosen.held, rows=counted[chosen.held.rows]))
     centre, unit = _scale(y, given) if task == "regression" else (0.0, 1.0)
     compared = (y - centre) / unit if task == "regression" else y
@@ -119,13 +126,13 @@ def choose(source: Source, y: Array, task: str, given: Given, watch: Watch) -> C
     parts, said, picked = len(pairs) + (len(pairs) != 1), [], None
     for part, (kept, out) in enumerate(pairs):
         some, values, own = source.take(kept), y[kept], given.take(kept)
-        picked = _pick(some, compared[kept], aim, own, _part_of(watch, part, parts))
+        picked = _pick(some, compared[kept], aim, own, _part_of(watch, part, parts), late)
         model = picked.best.model(picked.found.kernels[picked.best.place], aim)
         said.append(_predicted(model, some, values, own.weight, source.take(out), np.unique(y)))
     if len(pairs) == 1 and picked is not None:
         kernel = source.again(picked.found, picked.best.place)
     else:
-        picked = _pick(source, compared, aim, given, _part_of(watch, parts - 1, parts))
+        picked = _pick(source, compared, aim, given, _part_of(watch, parts - 1, parts), late)
         kernel = picked.found.kernels[picked.best.place]
     watch(1.0)
     held, method = _held(pairs, said, y, given)
@@ -168,59 +175,87 @@ def _held(
 ) -> tuple[Held, str]:
     """Join what was said of the parts, and say which rows they are."""
     if not pairs:
-        return Held(np.zeros(0, dtype=np.intp), y[:0], None), "not validated"
+        return Held(np.zeros(0, dtype=np.intp), y[:0], y[:0], None), "not validated"
     rows = np.concatenate([out for _, out in pairs])
     tables = [P for _, P in said if P is not None]
-    held = Held(
-        rows, np.concatenate([one for one, _ in said]), np.concatenate(tables) if len(tables) == len(said) else None
-    )
+    probabilities = np.concatenate(tables) if len(tables) == len(said) else None
+    held = Held(rows, y[rows], np.concatenate([one for one, _ in said]), probabilities)
     if len(pairs) > 1:
         return held, f"{len(rows)} rows in {len(pairs)} folds, the whole choice made in each"
     which = "the latest rows" if given.time is not None else "rows"
     return held, f"{len(rows)} {which} held out, the whole choice made without them"
 
 
-def _pick(source: Source, y: Array, aim: Aim, given: Given, watch: Watch) -> _Picked:
+def _pick(source: Source, y: Array, aim: Aim, given: Given, watch: Watch, late: Callable[[], bool]) -> _Picked:
     """Choose a kernel and a machine by these rows."""
     found = source.find(y, aim.task, given, lambda share: watch(0.6 * share))
-    board = _compared(source, found.kernels, y, aim, given, lambda share: watch(0.6 + 0.4 * share))
+    board = _compared(source, found.kernels, y, aim, given, lambda share: watch(0.6 + 0.4 * share), late)
     best = board[0]
     counted = len({one.family.name for one in board})
     kernels = f"{len(found.kernels)} kernels and " if len(found.kernels) > 1 else ""
     steps = [
         *found.steps,
-        f"{kernels}{len(board)} settings of {counted} machines were compared by {given.scoring} in folds: "
-        f"{best.tried.name} is best",
+        f"{kernels}{len(board)} settings of {_counted(counted, 'machine')} were compared by {given.scoring} in folds: "
+        f"{best.tried.name} is taken",
+        *(["time was up, so that not all that was planned was compared"] if late() else []),
     ]
     return _Picked(found, best, [one.tried for one in board], steps)
 
 
 def _compared(
-    source: Source, kernels: Sequence[Kernel], y: Array, aim: Aim, given: Given, watch: Watch
+    source: Source,
+    kernels: Sequence[Kernel],
+    y: Array,
+    aim: Aim,
+    given: Given,
+    watch: Watch,
+    late: Callable[[], bool],
 ) -> list[_Candidate]:
     """Return candidates, the best first: all of them on some rows, the best of these on more."""
     options = families(aim, y)
     few = some_rows(len(y), COARSE)
-    trial = _Trial(source.take(few), y[few], aim.task, given.take(few))
+    trial = _Trial(source.take(few), y[few], aim.task, given.take(few), late)
     places, board = list(range(len(kernels))), []
     if len(kernels) > KEPT:
         board = trial.run(options[:1], kernels, places, lambda share: watch(0.3 * share))
         places = sorted({one.place for one in board[: 3 * KEPT]}, key=[one.place for one in board].index)[:KEPT]
         options = options[1:]
     board += trial.run(options, kernels, places, lambda share: watch(0.3 + 0.4 * share))
-    if not board:
-        raise DomainError(
-            f"No machine could be judged on {len(y)} rows: no split leaves something to learn from, or every fit "
-            "failed. Give more rows, leave groups or time out, or name an estimator."
-        )
+    if not board:  # too few rows to leave some out: the first machine in its middle setting
+        return [trial.unjudged(families(aim, y)[0], kernels[0])]
     board.sort(key=lambda one: -one.tried.score)
     more = some_rows(len(y), ROWS)
-    if len(more) > 1.5 * len(few):
-        trial = _Trial(source.take(more), y[more], aim.task, given.take(more))
-        again = trial.repeat(board[:FINALISTS], kernels, lambda share: watch(0.7 + 0.3 * share))
-        board = sorted(again, key=lambda one: -one.tried.score) + board[FINALISTS:]
+    if len(more) > 1.5 * len(few) and not late():
+        trial = _Trial(source.take(more), y[more], aim.task, given.take(more), late)
+        finalists = _finalists(board)
+        again = trial.repeat(finalists, kernels, lambda share: watch(0.7 + 0.3 * share))
+        board = sorted(again, key=lambda one: -one.tried.score) + [
+            one for one in board if one not in finalists[: len(again)]
+        ]
     watch(1.0)
-    return board
+    return _preferred(board, families(aim, y)[0])
+
+
+def _finalists(board: Sequence[_Candidate]) -> list[_Candidate]:
+    """Return the best candidates, with the best of each family among them."""
+    best = {one.family.name: one for one in reversed(board)}
+    rest = [one for one in board if one is not best[one.family.name]]
+    return sorted([*best.values(), *rest[: max(FINALISTS - len(best), 0)]], key=lambda one: -one.tried.score)
+
+
+def _preferred(board: list[_Candidate], usual: Family) -> list[_Candidate]:
+    """Return the board with the best of the usual machine first, unless another is better by more than its error."""
+    size = board[0].tried.size
+    own = next((one for one in board if one.family is usual and one.tried.size == size), board[0])
+    for other in board:
+        if other is own or other.tried.size != size:
+            break
+        gain = other.scores - own.scores
+        error = float(np.std(gain, ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else np.inf
+        if np.mean(gain) > error:
+            own = other
+            break
+    return [own, *(one for one in board if one is not own)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,6 +266,7 @@ class _Trial:
     y: Array
     task: str
     given: Given
+    late: Callable[[], bool]
 
     def run(
         self, options: Sequence[Family], kernels: Sequence[Kernel], places: Sequence[int], watch: Watch
@@ -239,6 +275,8 @@ class _Trial:
         found, total = [], len(options) * len(places)
         for i, family in enumerate(options):
             for j, place in enumerate(places):
+                if found and self.late():
+                    break
                 grid = family.grid(kernels[place], self.source.data(kernels[place]), self.y)
                 found += self._scored(family, kernels[place], place, grid)
                 watch((i * len(places) + j + 1) / total)
@@ -248,17 +286,26 @@ class _Trial:
         """Return candidates with what they score on these rows."""
         found = []
         for i, one in enumerate(board):
+            if found and self.late():
+                break
             grid = {name: [value] for name, value in one.params.items()}
             found += self._scored(one.family, kernels[one.place], one.place, grid)
             watch((i + 1) / len(board))
         return found
 
+    def unjudged(self, family: Family, kernel: Kernel) -> _Candidate:
+        """Return a candidate that no row was left for."""
+        grid = family.grid(kernel, self.source.data(kernel), self.y)
+        params = {name: values[len(values) // 2] for name, values in grid.items()}
+        return _Candidate(family, 0, params, Tried(_named(family, params, 0), np.nan, np.nan, 0.0, len(self.y)))
+
     def _scored(self, family: Family, kernel: Kernel, place: int, grid: Any) -> list[_Candidate]:
         """Return the candidates of one family with one kernel; none if they cannot be fitted to these rows."""
-        pairs = folds(self.y, self.task, self.given, min(FOLDS, len(self.y)))
+        pairs = folds(self.y, self.task, self.given, max(2, min(FOLDS, len(self.y) // 4)))
         if not pairs:
             return []
-        model = family.make(kernel, needs_probabilities(self.given.scoring, self.y, self.task))
+        probability = needs_probabilities(self.given.scoring, self.y, self.task)
+        model = family.make(kernel, Aim(self.task, len(self.y), probability=probability))
         search = KernelSearchCV(model, grid, scoring=self.given.scoring, cv=pairs, refit=False)
         more = {} if self.given.weight is None else {"sample_weight": self.given.weight}
         begun = time.perf_counter()
@@ -280,6 +327,10 @@ class _Trial:
                 name = _named(family, params, place)
                 out.append(_Candidate(family, place, params, Tried(name, mean, error, seconds, len(self.y)), values))
         return out
+
+
+def _counted(number: int, what: str) -> str:
+    return f"one {what}" if number == 1 else f"{number} {what}s"
 
 
 def _named(family: Family, params: dict[str, Any], place: int) -> str:

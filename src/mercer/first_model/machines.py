@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import mercer.estimators  # names are imported on use
+import mercer.gram
 from mercer.arrays import Array
 from mercer.domains import Samples
 from mercer.kernels import Kernel
@@ -16,21 +17,42 @@ from mercer.selection.automatic import RIDGES
 
 __all__ = ["Aim", "Family", "families"]
 
-MOST_ROWS = 50_000  # beyond, a support vector machine takes minutes; the nearest mean does not
-MOST_CLASSES = 20  # each pair of them is a problem
+MOST_PAIRED = 20  # classes; beyond, each pair of them as a problem takes too long
+MOST_MARGIN = 20_000  # rows of a support vector machine, beyond which it takes minutes
+MOST_EXACT = 10_000  # rows of least squares without approximation
+WORK = 5e11  # multiplications that a fit of low rank may take
+RANKS = (500, 2000)
 COSTS = (1.0, 3.0, 10.0, 30.0, 100.0)
 LOGISTIC_COSTS = (3.0, 30.0, 300.0)
 SQUARED_COSTS = (1.0, 3.0, 10.0, 30.0, 100.0)
-TUBES = (0.02, 0.1, 0.3)  # half-widths, in standard deviations of y
-TUBE_COSTS = (1.0, 10.0, 100.0)
+TUBES = (0.1,)  # half-widths, in standard deviations of y
+TUBE_COSTS = (1.0, 10.0)
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What a model is for: the task, how many rows it will have, the size of its targets, and what it has to give."""
+
+    task: str
+    n: int
+    unit: float = 1.0
+    probability: bool = True
+
+    @property
+    def gram(self) -> Any:
+        """How least squares hold K: None, or of many rows by landmarks."""
+        if self.n <= MOST_EXACT:
+            return None
+        rank = int(np.clip(np.sqrt(WORK / self.n), *RANKS))
+        return mercer.gram.Nystrom(rank)
 
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Machines of one kind: how one is made for a kernel, with probabilities or without, and the settings to try."""
+    """Machines of one kind: how one is made for a kernel, and the settings to try."""
 
     name: str
-    make: Callable[[Kernel, bool], Any]
+    make: Callable[[Kernel, Aim], Any]
     settings: Callable[[float, Array], dict[str, list[float]]]
     in_units: tuple[str, ...] = ()  # settings in the unit of the targets
 
@@ -40,27 +62,20 @@ class Family:
         return self.settings(unit, y)
 
 
-@dataclass(frozen=True)
-class Aim:
-    """What the model is for: the task, how many rows it will have, and the size of its targets."""
-
-    task: str
-    n: int
-    unit: float = 1.0
-
-
 def families(aim: Aim, y: Array) -> list[Family]:
-    """Return the machines for targets y, the one that compares kernels first."""
+    """Return the machines for targets y that a model of so many rows can have, the usual one first."""
     if aim.task == "regression":
-        return [RIDGE, TUBE] if 1e-50 < aim.unit < 1e50 else [RIDGE]  # whose squares neither overflow nor vanish
-    if aim.n > MOST_ROWS or len(np.unique(y)) > MOST_CLASSES:
-        return [MEANS]
-    return [MARGIN, LOGISTIC, SQUARES, MEANS]
+        safe = 1e-50 < aim.unit < 1e50 and aim.n <= MOST_MARGIN  # squares neither overflow nor vanish
+        return [RIDGE, TUBE] if safe else [RIDGE]
+    if aim.n > MOST_MARGIN:
+        return [SQUARES]
+    logistic = [LOGISTIC] if aim.n <= MOST_EXACT else []
+    return [*logistic, SQUARES] if len(np.unique(y)) > MOST_PAIRED else [MARGIN, *logistic, SQUARES]
 
 
 def _ridges(unit: float, y: Array) -> dict[str, list[float]]:
     """Ridges in units of the mean of k(x, x), the largest first: of equals it is the simplest model."""
-    return {"alpha": [float(f"{unit * ridge:.4g}") for ridge in RIDGES[::-1]]}
+    return {"alpha": [float(f"{unit * ridge:.4g}") for ridge in RIDGES[::-2]]}
 
 
 def _tubes(unit: float, y: Array) -> dict[str, list[float]]:
@@ -72,27 +87,22 @@ def _tubes(unit: float, y: Array) -> dict[str, list[float]]:
 
 RIDGE = Family(
     "KernelRidge",
-    lambda kernel, probability: mercer.estimators.KernelRidge(kernel, alpha=1.0, fit_intercept=True),
+    lambda kernel, aim: mercer.estimators.KernelRidge(kernel, alpha=1.0, fit_intercept=True, gram=aim.gram),
     _ridges,
 )
-TUBE = Family("SVR", lambda kernel, probability: mercer.estimators.SVR(kernel), _tubes, ("C", "epsilon", "tol"))
+TUBE = Family("SVR", lambda kernel, aim: mercer.estimators.SVR(kernel), _tubes, ("C", "epsilon", "tol"))
 MARGIN = Family(
     "SVC",
-    lambda kernel, probability: mercer.estimators.SVC(kernel, probability=probability),
+    lambda kernel, aim: mercer.estimators.SVC(kernel, probability=aim.probability),
     lambda unit, y: {"C": list(COSTS)},
 )
 LOGISTIC = Family(
     "KernelLogisticRegression",
-    lambda kernel, probability: mercer.estimators.KernelLogisticRegression(kernel),
+    lambda kernel, aim: mercer.estimators.KernelLogisticRegression(kernel),
     lambda unit, y: {"C": list(LOGISTIC_COSTS)},
 )
 SQUARES = Family(
     "LSSVC",
-    lambda kernel, probability: mercer.estimators.LSSVC(kernel, probability=probability),
+    lambda kernel, aim: mercer.estimators.LSSVC(kernel, probability=aim.probability, gram=aim.gram),
     lambda unit, y: {"C": list(SQUARED_COSTS)},
-)
-MEANS = Family(
-    "KernelMeanClassifier",
-    lambda kernel, probability: mercer.estimators.KernelMeanClassifier(kernel),
-    lambda unit, y: {},
 )

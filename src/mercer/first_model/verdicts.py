@@ -48,12 +48,13 @@ class Held:
     Attributes
     ----------
     rows : (m,) array of int
-    predictions : (m,) array
+    targets, predictions : (m,) arrays
     probabilities : (m, c) array or None
         Of the classes in their order; None for numbers.
     """
 
     rows: Indices
+    targets: Array
     predictions: Array
     probabilities: Floats | None
 
@@ -126,7 +127,7 @@ def needs_probabilities(scoring: str, y: Array, task: str) -> bool:
         return False
     held, classes = _constant(y, y, np.ones(len(y)), np.arange(len(y)), task)
     try:
-        _score(Held(held.rows, held.predictions, None), y, classes, scoring, None)
+        _score(Held(held.rows, held.targets, held.predictions, None), y, classes, scoring, None)
     except (ValueError, TypeError, AttributeError):
         return True
     return False
@@ -160,18 +161,20 @@ def judged(held: Held, known: Array, y: Array, task: str, scoring: str, weight: 
 
 
 def _scaled(held: Held, unit: float) -> Held:
-    return Held(held.rows, np.asarray(held.predictions, dtype=float) / unit, None)
+    return Held(held.rows, held.targets / unit, np.asarray(held.predictions, dtype=float) / unit, None)
 
 
 def _constant(known: Array, y: Array, weight: Floats, rows: Indices, task: str) -> tuple[Held, Array | None]:
     """Return the constant guess for some rows: the mean, or the most frequent class with the shares of all."""
     if task == "regression":
         unit = float(np.abs(known).max(initial=0.0)) or 1.0
-        return Held(rows, np.full(len(rows), unit * float(np.average(known / unit, weights=weight))), None), None
+        guess = unit * float(np.average(known / unit, weights=weight))
+        return Held(rows, y[rows], np.full(len(rows), guess), None), None
     classes = np.unique(y)
     shares = np.array([float(weight[known == label].sum()) for label in classes])
     shares /= shares.sum()
-    return Held(rows, np.full(len(rows), classes[int(np.argmax(shares))]), np.tile(shares, (len(rows), 1))), classes
+    guesses = np.full(len(rows), classes[int(np.argmax(shares))])
+    return Held(rows, y[rows], guesses, np.tile(shares, (len(rows), 1))), classes
 
 
 def _score(held: Held, y: Array, classes: Array | None, scoring: str, weight: Floats | None) -> float:
@@ -191,9 +194,8 @@ def _jackknife(held: Held, y: Array, classes: Array | None, scoring: str, weight
     found = []
     for k in range(int(block.max()) + 1):
         left = np.flatnonzero(block != k)
-        part = Held(
-            left, held.predictions[left], None if held.probabilities is None else np.asarray(held.probabilities)[left]
-        )
+        P = None if held.probabilities is None else np.asarray(held.probabilities)[left]
+        part = Held(left, y[left], held.predictions[left], P)
         try:
             value = _score(part, y[left], classes, scoring, None if weight is None else weight[left])
         except ValueError:  # as if one class is left
