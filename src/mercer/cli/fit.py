@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer_names
 from threadpoolctl import threadpool_limits
 
+import mercer.io  # names are imported on use
 from mercer.budget import Clock, parse_seconds
 from mercer.cli.failures import NotConverged, UsageFault
 from mercer.cli.fit_outcome import Outcome, told
@@ -37,13 +38,11 @@ from mercer.cli.inputs import (
 from mercer.cli.outputs import beside, require_writable
 from mercer.cli.score_lines import measured, words
 from mercer.cli.terminal import Terminal
-from mercer.io.checkpoint import Checkpoint
 from mercer.io.datasets import Dataset
 from mercer.io.limits import shown
 from mercer.io.model_file import save
 from mercer.io.svmlight import Sparse
 from mercer.io.tables import Table
-from mercer.language import parse
 from mercer.selection.tables.first_tables import FEWEST
 
 __all__ = ["run"]
@@ -180,7 +179,7 @@ def _fitted(terminal: Terminal, request: Request) -> tuple[dict[str, Any], str]:
         outcome.tested = tested(request, outcome)
     save(outcome.model, request.model_path, force=request.force)
     if request.checkpoint is not None:
-        Checkpoint(request.checkpoint).remove()  # it has served its purpose
+        mercer.io.Checkpoint(request.checkpoint).remove()  # it has served its purpose
     if request.page is not None:
         _report(outcome, request.page, request, terminal)
     return told(problem, outcome, {"model": request.model_path, "report": request.page}, clock, notes)
@@ -209,7 +208,7 @@ def _parsed(request: Request) -> Any:
         return None
     if request.mix:
         raise UsageFault("--mix and --estimator were given; --mix is an estimator of its own. Give one of them.")
-    estimator = parse(request.estimator)
+    estimator = mercer.parse(request.estimator)
     if not hasattr(estimator, "fit"):
         raise UsageFault(
             f"--estimator {request.estimator!r} is a {type(estimator).__name__}; an estimator is needed. Write for "
@@ -284,7 +283,7 @@ def _told_of(checkpoint: Path | None) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        if checkpoint is None or not Checkpoint(checkpoint).found:
+        if checkpoint is None or not mercer.io.Checkpoint(checkpoint).found:
             raise
         raise KeyboardInterrupt(
             f"Interrupted; the state of the fit is in {checkpoint}. Give the same command again to resume from there."

@@ -12,6 +12,7 @@ from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 
 import mercer.estimators  # whose names are imported when they are used
 import mercer.gram
+import mercer.io
 from mercer.arrays import Array, Floats
 from mercer.budget import Clock
 from mercer.cli.failures import UsageFault
@@ -29,7 +30,6 @@ from mercer.first_model.refusals import doubts
 from mercer.first_model.sources import SampleRows, TableRows
 from mercer.first_model.table_columns import missing_said
 from mercer.first_model.verdicts import Held, require_scoring
-from mercer.io.checkpoint import Checkpoint
 from mercer.io.limits import FileError, shown
 from mercer.io.tables import Table
 from mercer.kernels import Kernel
@@ -247,7 +247,7 @@ class _Bar:
 def _fit(model: Any, X: Any, y: Array | None, request: Any, terminal: Terminal, weights: Floats | None = None) -> None:
     callbacks: list[Any] = []
     if request.checkpoint is not None:
-        callbacks.append(Checkpoint(request.checkpoint, request.checkpoint_every, keep=True))
+        callbacks.append(mercer.io.Checkpoint(request.checkpoint, request.checkpoint_every, keep=True))
         if callbacks[0].found:
             terminal.say(f"{request.checkpoint}: going on from the state that is there.")
     with terminal.progress("fitting") as bar:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,17 +12,16 @@ import numpy as np
 from sklearn import metrics
 from sklearn.base import clone
 
-from mercer import estimators  # whose names are imported when they are used
+import mercer.gram
+import mercer.selection
+import mercer.targets
+from mercer import estimators  # whose names, and those of the packages above, are imported when they are used
 from mercer.arrays import Floats, Indices
 from mercer.errors import CapabilityError
-from mercer.gram import Dense
 from mercer.plots.sources import gram_matrix
 from mercer.reports.scores import ScoreFacts, area_under_roc, classification_scores, regression_scores
 from mercer.reports.subject import NotApplicable, Subject
 from mercer.reports.wording import number, shown
-from mercer.selection import mean_leave_one_out
-from mercer.selection.margins import margin_leave_one_out, votes
-from mercer.targets import Multiclass
 
 __all__ = ["calibration", "confusion", "left_out", "mistakes", "precision", "residuals", "roc"]
 
@@ -66,10 +66,10 @@ def left_out(subject: Subject) -> LeftOutFacts:
 
 
 def _means_left_out(subject: Subject) -> LeftOutFacts:
-    target = Multiclass().learn(subject.y)
+    target = mercer.targets.Multiclass().learn(subject.y)
     codes = target.codes(subject.y)
     assert subject.kernel is not None and subject.samples is not None
-    f = mean_leave_one_out(gram_matrix(subject.kernel, subject.samples), codes, len(target.classes))
+    f = mercer.selection.mean_leave_one_out(gram_matrix(subject.kernel, subject.samples), codes, len(target.classes))
     scores = classification_scores(codes, np.argmax(f, axis=1))
     if np.all(np.isfinite(f)):
         values = f[:, 1] - f[:, 0] if len(target.classes) == 2 else f
@@ -84,12 +84,13 @@ def _margins_left_out(subject: Subject) -> LeftOutFacts:
     by_pairs = isinstance(model.multi_class, str) and model.multi_class == "ovo"  # it may be a matrix
     if model.loss != "hinge" or not by_pairs or model.class_weight is not None or np.isinf(model.C):
         raise NotApplicable("the machine without a sample is known for the hinge, pairs, equal weights and a finite C")
-    target = Multiclass().learn(subject.y)
+    target = mercer.targets.Multiclass().learn(subject.y)
     codes, count = target.codes(subject.y), len(target.classes)
     assert subject.kernel is not None and subject.samples is not None
-    gram = Dense().build(subject.kernel, subject.kernel.prepare(subject.samples))
-    (values,) = margin_leave_one_out(gram, codes, count, [model.C])
-    scores = classification_scores(codes, votes(values, count))
+    margins = importlib.import_module("mercer.selection.margins")
+    gram = mercer.gram.Dense().build(subject.kernel, subject.kernel.prepare(subject.samples))
+    (values,) = margins.margin_leave_one_out(gram, codes, count, [model.C])
+    scores = classification_scores(codes, margins.votes(values, count))
     if count == 2:
         area = area_under_roc(codes, -values[:, 0], np.arange(2))
         if area is not None:

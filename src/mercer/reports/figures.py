@@ -11,7 +11,6 @@ import mercer.plots  # names are imported on use
 from mercer.arrays import Floats
 from mercer.plots.canvas import COLOURS, svg
 from mercer.plots.certificate_display import CertificateDisplay
-from mercer.plots.convergence import ConvergenceDisplay
 from mercer.plots.gram_display import GramDisplay
 from mercer.plots.sources import some_of
 from mercer.plots.spectrum_display import SpectrumDisplay
@@ -49,7 +48,7 @@ def spectrum_figure(display: SpectrumDisplay) -> Figure:
     return Figure(drawing, f"Eigenvalues of the Gram matrix in descending order. {_sentence(display.note)}")
 
 
-def convergence_figure(display: ConvergenceDisplay) -> Figure:
+def convergence_figure(display: mercer.plots.ConvergenceDisplay) -> Figure:
     """Return the residual against the iterations."""
     drawing = svg(display.plot, SIZE, "convergence")
     return Figure(drawing, "Residual of the solver, iteration by iteration.")

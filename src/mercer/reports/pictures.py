@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 
 import mercer.plots  # names are imported on use
 from mercer.errors import CapabilityError
-from mercer.plots.convergence import convergence
 from mercer.plots.gram_display import arranged
 from mercer.plots.spectrum_display import SpectrumDisplay
 from mercer.reports import figures
@@ -69,6 +69,7 @@ def _of_fit(facts: Facts, some: Subject) -> Wanted:
     solution = getattr(some.model, "solution_", None)
     if solution is not None and len(solution.trace) > 1:
         tol = getattr(getattr(some.model, "solver_", None), "tol", None)
+        convergence = importlib.import_module("mercer.plots.convergence").convergence  # of few solvers
         yield "convergence", lambda: figures.convergence_figure(convergence(solution, tol))
     if (certificate := facts.certificate) is not None:
         yield "certificate", lambda: figures.certificate_figure(certificate)

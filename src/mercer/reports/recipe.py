@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import mercer
 from mercer.errors import MercerError
-from mercer.language import parse
 from mercer.reports.subject import Subject
 from mercer.reports.wording import number, shown
 from mercer.spec import written
@@ -40,7 +40,7 @@ def recipe(subject: Subject, cv: Any = "auto") -> Recipe:
         remark = "The same choice is made again from the same samples and the options named above."
         return Recipe("\n".join(lines), shown(text, LONGEST_TEXT), True, remark)
     try:
-        again = written(parse(text))
+        again = written(mercer.parse(text))
     except MercerError as error:
         reason = shown(str(error).partition("\n")[0], 300)
         return Recipe("", shown(text, LONGEST_TEXT), False, f"The text of the model cannot be read back: {reason}")

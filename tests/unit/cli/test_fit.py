@@ -269,9 +269,9 @@ def test_a_checkpoint_is_taken_up_and_removed(table, monkeypatch):
         written(self, entries)
         raise KeyboardInterrupt
 
-    written = module.Checkpoint._write
+    written = mercer.io.Checkpoint._write
     with monkeypatch.context() as patch:
-        patch.setattr(module.Checkpoint, "_write", interrupted)
+        patch.setattr(mercer.io.Checkpoint, "_write", interrupted)
         result = run("fit", table, *options, code=130)
     assert f"the state of the fit is in {state}" in result.stderr.replace("\n", " ") and state.exists()
     assert "going on from the state" in run("fit", table, *options).stderr
