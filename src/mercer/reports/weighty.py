@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mercer import domains  # whose names are imported when they are used
-from mercer.arrays import Floats
+from mercer.arrays import Bools, Floats
 from mercer.domains import Frames, Strings, Texts
 from mercer.gram import Expansion, FeatureExpansion
 from mercer.kernels import Scaled, Sum
@@ -78,18 +78,29 @@ def weighty(subject: Subject) -> WeightyFacts:
         raise NotApplicable("the features of the kernel are no counts of parts")
     columns = F.tocsc()
     labels, W = _by_class(some, weights, columns)
-    frequent, mean = np.diff(columns.indptr), np.asarray(columns.mean(axis=0)).ravel()
-    name = _namer(keys, S)
+    frequent, name, f = np.diff(columns.indptr), _namer(keys, S), np.asarray(columns @ W)
     classes = []
-    for label, w in zip(labels, W.T, strict=True):
-        share = w * mean
-        top = [j for j in np.argsort(-share, kind="stable")[:SHOWN] if share[j] > 0.0]
+    for k, (label, w) in enumerate(zip(labels, W.T, strict=True)):
+        own = _members(some, label, f[:, k])
+        share = w * np.asarray(F[own].mean(axis=0) - F.mean(axis=0)).ravel() if own.any() else np.zeros(len(w))
+        speaking = np.where(w > 0.0, share, 0.0)  # what speaks against a class and is rare in it is listed elsewhere
+        top = [j for j in np.argsort(-speaking, kind="stable")[:SHOWN] if speaking[j] > 0.0]
         classes.append((label, tuple((name(int(j)), float(share[j]), int(frequent[j])) for j in top)))
-    examples = tuple(marked(some, keys, W, labels, _exemplary(columns @ W)))
+    examples = tuple(marked(some, keys, W, labels, _exemplary(f)))
     how = (
-        "The function is a weighted sum of what the kernel counts; shown is what a part adds to it in the mean sample."
+        "The function is a weighted sum of what the kernel counts; shown is what a part adds to it in the samples of a "
+        "class, in the mean, beyond what it adds in all samples."
     )
+    if hasattr(keys, "levels"):
+        how += " A(B C) is a node labelled A with neighbours labelled B and C, and theirs are in brackets again."
     return WeightyFacts(_what(S), how, tuple(classes), examples)
+
+
+def _members(subject: Subject, label: str, f: Floats) -> Bools:
+    """Return which samples are of a class; for numbers, those whose function is in the upper half."""
+    if subject.task == "regression":
+        return f >= np.median(f)
+    return np.array([shown(one, 24) == label for one in np.asarray(subject.y)], dtype=bool)
 
 
 def _of_texts(subject: Subject, expansion: Any) -> tuple[Subject, Any]:
