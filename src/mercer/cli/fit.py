@@ -250,7 +250,7 @@ def _automatic(request: Request, problem: Problem, clock: Clock, terminal: Termi
         source: Any = TableRows(*table)
     else:
         kernels = _candidates(problem, steps)
-        source = SampleRows(kernels[0].pack(samples(problem.data, kernels[0])[0]), kernels)
+        source = SampleRows.of(kernels, samples(problem.data, kernels[0])[0])
     given = Given(scoring=require_scoring(None, y, task))
     with terminal.progress("choosing") as bar:
         choice = choose(source, y, task, given, lambda fraction: (bar(fraction), _time_left(clock)))
