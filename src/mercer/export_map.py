@@ -448,6 +448,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.selection.sigmoid": ("Sigmoid", "couple", "fit_sigmoid", "normalize",),
         "mercer.selection.svm_path": ("PathEnd", "SVMPath", "svm_path",),
         "mercer.selection.tables.table_encoder": ("TableEncoder",),
+        "mercer.selection.tables.text_column": ("TextColumn",),
         "mercer.selection.virtual_samples": ("VirtualSamples",),
     },
     "mercer.solvers": {

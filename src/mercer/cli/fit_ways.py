@@ -51,7 +51,7 @@ def automatic(request: Any, problem: Problem, clock: Clock, terminal: Terminal) 
         source: Any = TableRows(*table)
     else:
         kernels = _candidates(problem, steps)
-        source = SampleRows(kernels[0].pack(samples(problem.data, kernels[0])[0]), kernels)
+        source = SampleRows.of(kernels, samples(problem.data, kernels[0])[0])
     rows = problem.rows
     given = given_rows(problem.n, require_scoring(request.metric, y, task), rows.weights, rows.groups, rows.time)
     end = COMPARING * (USUAL if request.max_time is None else request.max_time)

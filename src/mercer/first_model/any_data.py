@@ -17,7 +17,7 @@ from mercer.arguments import checked
 from mercer.arrays import Array
 from mercer.budget import Clock
 from mercer.constraints import InstanceOf, OneOf, Optional, Positive
-from mercer.domains import Vectors
+from mercer.domains import Strings, Vectors
 from mercer.errors import DomainError, TargetError, TimeBudgetError
 from mercer.estimators.certificates.assumptions import leave_note
 from mercer.first_model.given_rows import given_rows
@@ -36,6 +36,8 @@ __all__ = ["automatic", "source_kernels"]
 
 COMPARING = 0.5  # of the time, after which nothing more is compared
 USUAL = 60.0  # seconds
+ALPHABETS = {"dna": "ACGT", "protein": "ACDEFGHIKLMNPQRSTVWY"}  # whose pieces may differ in a letter
+LONGEST = 300.0  # mean length of sequences up to which subsequences with gaps are counted
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of the widths that are tried on sparse rows
 
 
@@ -63,9 +65,10 @@ def automatic(
     ----------
     X : table, (n, d) array, sparse matrix, or a list of texts, sequences, trees or graphs
         A table is a frame of pandas, polars or pyarrow, or a dict of columns: numbers, categories and texts are
-        distinguished by their values, constant columns and identifiers are left out. Values other than texts may be
-        missing (None, NaN), here and at prediction: numbers are replaced by the median of the column, a missing
-        category is one more category, and the model sees that they were missing.
+        distinguished by their values, constant columns and identifiers are left out. Values may be missing (None,
+        NaN), here and at prediction (texts: at prediction if in training, too): numbers are replaced by the median of
+        the column, a missing category is one more category, a missing text the word "missing", and the model sees that
+        they were missing.
     y : (n,) array
         Classes or numbers.
     task : "classification" or "regression", optional
@@ -131,7 +134,7 @@ def automatic(
         source: Any = TableRows(*table)
     else:
         kernels = (kernel,) if kernel is not None else candidates_for(X, story, columns)
-        source = SampleRows(kernels[0].pack(X), kernels)
+        source = SampleRows.of(kernels, X)
         _require_length(len(source), n)
     end = COMPARING * (USUAL if max_time is None else max_time)
     chosen = choose(source, values, found, given, lambda _: _remaining(clock), lambda: clock.seconds > end)
@@ -238,7 +241,7 @@ def candidates_for(X: Any, steps: list[str], columns: Mapping[Any, Column] | Non
     listed = [X] if isinstance(X, (str, bytes)) else list(X)
     texts = [str(x) for x in listed if isinstance(x, str)]
     if texts and len(texts) == len(listed):
-        return (text_kernel(texts),)
+        return text_kernels(texts)
     if listed and all(isinstance(x, Mapping) or hasattr(x, "adjacency") for x in listed):
         return structured_kernels("graphs")
     if listed and all(isinstance(x, tuple) for x in listed):
@@ -253,10 +256,30 @@ def candidates_for(X: Any, steps: list[str], columns: Mapping[Any, Column] | Non
     )
 
 
+def text_kernels(texts: Sequence[str]) -> tuple[Kernel, ...]:
+    """Return kernels for texts: of their words and of their letters, of letters alone, or of trees in brackets."""
+    usual = text_kernel(texts)
+    words = isinstance(usual, mercer.kernels.Normalized) and isinstance(usual.kernel, mercer.kernels.TfIdf)
+    if words:
+        enough = min(map(len, texts)) >= 4
+        return (usual, *((mercer.kernels.Spectrum(4).normalized(),) if enough else ()))
+    return structured_kernels("trees") if usual.domain is not Strings else sequence_kernels(texts)
+
+
 def sequence_kernels(sequences: Sequence[Any]) -> tuple[Kernel, ...]:
-    """Return spectrum kernels of lengths up to five; the shortest is the last, since it wins a tie."""
-    shortest = min(map(len, sequences))
-    return tuple(mercer.kernels.Spectrum(p).normalized() for p in range(max(1, min(5, shortest)), 0, -1))
+    """Return kernels for sequences: pieces with and without changes, subsequences, and places if all are as long."""
+    lengths = [len(sequence) for sequence in sequences]
+    shortest = max(1, min(lengths))
+    found: list[Kernel] = [mercer.kernels.Spectrum(p) for p in range(1, min(5, shortest) + 1)]
+    symbols = {symbol for sequence in sequences for symbol in sequence}
+    alphabet = next((name for name, letters in ALPHABETS.items() if symbols <= {*letters}), None)
+    if alphabet is not None and shortest >= 4:
+        found.append(mercer.kernels.Mismatch(4, 1, alphabet=alphabet))
+    if shortest >= 3 and float(np.mean(lengths)) <= LONGEST:
+        found.append(mercer.kernels.Subsequence(min(4, shortest)))
+    if shortest == max(lengths) >= 5:
+        found += [mercer.kernels.WeightedDegree(5), mercer.kernels.WeightedDegree(min(20, shortest), shift=2)]
+    return tuple(kernel.normalized() for kernel in found)
 
 
 def sparse_kernels(X: Any) -> tuple[Kernel, ...]:
@@ -270,8 +293,15 @@ def sparse_kernels(X: Any) -> tuple[Kernel, ...]:
 
 
 def structured_kernels(kind: str) -> tuple[Kernel, ...]:
-    """Return the kernel for a Gram matrix, for trees or for graphs."""
+    """Return the kernel for a Gram matrix, or those for trees or for graphs."""
+    of = mercer.kernels
     if kind == "gram":
         return (Precomputed(),)
-    kernel = mercer.kernels.PartialTree() if kind == "trees" else mercer.kernels.WeisfeilerLehman(3)
-    return (kernel.normalized(),)
+    if kind == "trees":
+        return of.PartialTree().normalized(), of.SubsetTree().normalized()
+    return (
+        *(of.WeisfeilerLehman(depth).normalized() for depth in (3, 5)),
+        of.ShortestPath().normalized(),
+        of.WeisfeilerLehman(2, of.ShortestPath()).normalized(),
+        *(of.WeisfeilerLehmanWasserstein(3, length_scale=length) for length in (0.1, 1.0)),
+    )

@@ -22,9 +22,9 @@ MOST_MARGIN = 20_000  # rows of a support vector machine, beyond which it takes 
 MOST_EXACT = 10_000  # rows of least squares without approximation
 WORK = 5e11  # multiplications that a fit of low rank may take
 RANKS = (500, 2000)
-COSTS = (1.0, 3.0, 10.0, 30.0, 100.0)
-LOGISTIC_COSTS = (3.0, 30.0, 300.0)
-SQUARED_COSTS = (1.0, 3.0, 10.0, 30.0, 100.0)
+COSTS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+LOGISTIC_COSTS = (0.3, 3.0, 30.0, 300.0)
+SQUARED_COSTS = (0.03, 0.3, 3.0, 30.0)
 TUBES = (0.1,)  # half-widths, in standard deviations of y
 TUBE_COSTS = (1.0, 10.0)
 

@@ -54,21 +54,31 @@ class Source(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class SampleRows:
-    """Packed samples and kernels that are known beforehand."""
+    """Samples as each of some kernels packs them, which are known beforehand."""
 
-    samples: Samples
+    packed: tuple[Samples, ...]
     kernels: tuple[Kernel, ...]
 
+    @classmethod
+    def of(cls, kernels: tuple[Kernel, ...], X: Any) -> SampleRows:
+        """Return the samples of raw data; kernels of one domain share them."""
+        found: dict[Any, Samples] = {}
+        for kernel in kernels:
+            if kernel.domain not in found:
+                found[kernel.domain] = kernel.pack(X)
+        return cls(tuple(found[kernel.domain] for kernel in kernels), kernels)
+
     def __len__(self) -> int:
-        return len(self.samples)
+        return len(self.packed[0])
 
     def take(self, rows: Indices) -> SampleRows:
         """Return some of the samples."""
-        return SampleRows(self.samples.take(rows), self.kernels)
+        some = {id(S): S.take(rows) for S in self.packed}
+        return SampleRows(tuple(some[id(S)] for S in self.packed), self.kernels)
 
     def data(self, kernel: Kernel) -> Samples:
-        """Return the samples."""
-        return self.samples
+        """Return the samples of a kernel."""
+        return self.packed[self.kernels.index(kernel)]
 
     def find(self, y: Array, task: str, given: Given, watch: Watch) -> Found:
         """Return the kernels."""

@@ -31,7 +31,7 @@ def nothing(share):
 
 
 def rows(*kernels, X=SOME):
-    return SampleRows(kernels[0].pack(X), kernels)
+    return SampleRows.of(kernels, X)
 
 
 def test_scores_are_those_of_scikit_learn():

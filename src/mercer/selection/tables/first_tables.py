@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Array, Floats, Indices
+from mercer.domains.missing_values import is_missing
 from mercer.kernels import Kernel
 from mercer.selection.automatic import text_kernel
 from mercer.selection.tables.column_lengths import Rows
 from mercer.selection.tables.table_choice import AVERAGED, FOLDS, Candidate, codes_of, compare_lengths, encoded_kernel
 from mercer.selection.tables.table_encoder import TableEncoder
+from mercer.selection.tables.text_column import TextColumn
 
 __all__ = [
     "AVERAGED",
@@ -72,7 +74,7 @@ class Learned:
         encoders = {numbers: TableEncoder(numbers).fit(table) for numbers in SCALES}
         tried = [_renamed(one, self.names[one.numbers], encoders[one.numbers].names_) for one in self.tried[:AVERAGED]]
         kernel = encoded_kernel(tried, encoders)
-        others = [text_kernel(values).on(name) for name, values in texts.items()]
+        others = [_text_kernel(name, values) for name, values in texts.items()]
         if not others:
             return (kernel,)
         kernels = []
@@ -119,6 +121,13 @@ def learn_lengths(
     tables = {numbers: Rows(encoder.transform(some), Y, encoder.groups_, w) for numbers, encoder in encoders.items()}
     names = {numbers: encoder.names_ for numbers, encoder in encoders.items()}
     return Learned(compare_lengths(tables, pairs, watch), names)
+
+
+def _text_kernel(name: Any, values: Sequence[Any]) -> Kernel:
+    """Return a kernel for a column of texts, some of which may be missing."""
+    held = [str(text) for text in values if not is_missing(text)]
+    kernel = text_kernel(held)
+    return kernel.on(name) if len(held) == len(values) else kernel.of(TextColumn(name).fit({name: values}))
 
 
 def _parts(columns: Mapping[Any, Any], kinds: Mapping[Any, str]) -> tuple[dict[Any, Any], dict[Any, Any]]:
