@@ -252,7 +252,7 @@ def pose(
     unknown : bool, default False
         Whether a target that is missing is one that is not known, of a column of the data.
     fill : bool, default False
-        Whether the model fills in what is missing, but for texts.
+        Whether the model fills in what is missing, but for tables of texts alone.
     """
     if labels is not None:
         y, name = _labels(labels, data, target)
@@ -276,11 +276,11 @@ def pose(
 
 
 def _texts(data: Dataset, names: Sequence[str]) -> list[str]:
-    """Return the columns of texts, in which nothing can be filled in."""
+    """Return the columns in which nothing can be filled in: those of texts, where a table has no others."""
     if not isinstance(data, Table):
         return list(names)
     kinds = with_dates(data.columns, data.kinds)
-    return [name for name in names if kinds[name] == "text"]
+    return list(names) if all(kinds[name] == "text" for name in names) else []
 
 
 def takes_unknown(estimator: Any) -> bool:
