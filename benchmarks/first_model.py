@@ -69,7 +69,7 @@ def errors(X: np.ndarray, y: np.ndarray, kind: str, rows: int, split: int) -> di
         found[name] = error(model.predict(b))
         if name == "mercer":
             found["said"] = 1.0 - model.score_
-            found["tried"] = model.tried_[0][0] if hasattr(model, "tried_") else ""
+            found["chosen"], found["said error"] = model.leaderboard_[0].name, model.score_error_
     return found
 
 

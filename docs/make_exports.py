@@ -21,6 +21,7 @@ NOTE = "Made by ``python -m docs.make_exports`` from what the modules declare; c
 VERBS = {
     "mercer.choosing.search": ["search"],
     "mercer.first_model.any_data": ["automatic", "source_kernels"],
+    "mercer.first_model.intervals": ["predict_interval"],
     "mercer.io.checkpoint": ["Checkpoint"],
     "mercer.io.interop": ["from_libsvm", "from_sklearn"],
     "mercer.io.model_file": ["load", "save"],

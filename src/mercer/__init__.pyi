@@ -137,6 +137,7 @@ from mercer.estimators.views.multi_view import MultiViewLaplacianSVC as MultiVie
 from mercer.estimators.views.svm2k import SVM2K as SVM2K
 from mercer.first_model.any_data import automatic as automatic
 from mercer.first_model.any_data import source_kernels as source_kernels
+from mercer.first_model.intervals import predict_interval as predict_interval
 from mercer.io.checkpoint import Checkpoint as Checkpoint
 from mercer.io.interop import from_libsvm as from_libsvm
 from mercer.io.interop import from_sklearn as from_sklearn
@@ -304,6 +305,7 @@ __all__ = [
     "nonlinear_family",
     "normalized_cut",
     "parse",
+    "predict_interval",
     "preimage",
     "report",
     "retrieval_ranks",

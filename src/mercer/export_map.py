@@ -99,6 +99,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.estimators.views.multi_view": ("CoRegularizedRidge", "MultiViewLaplacianSVC",),
         "mercer.estimators.views.svm2k": ("SVM2K",),
         "mercer.first_model.any_data": ("automatic", "source_kernels",),
+        "mercer.first_model.intervals": ("predict_interval",),
         "mercer.io.checkpoint": ("Checkpoint",),
         "mercer.io.interop": ("from_libsvm", "from_sklearn",),
         "mercer.io.model_file": ("load", "save",),
@@ -450,6 +451,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.selection.sigmoid": ("Sigmoid", "couple", "fit_sigmoid", "normalize",),
         "mercer.selection.svm_path": ("PathEnd", "SVMPath", "svm_path",),
         "mercer.selection.tables.table_encoder": ("TableEncoder",),
+        "mercer.selection.tables.text_column": ("TextColumn",),
         "mercer.selection.virtual_samples": ("VirtualSamples",),
     },
     "mercer.solvers": {
@@ -529,6 +531,7 @@ SAVED: dict[str, tuple[str, ...]] = {
     "mercer.estimators.structured.multilabel_svc": ("LabelTable",),
     "mercer.estimators.structured.parse_trees": ("Parse",),
     "mercer.estimators.svm.novelty": ("Ball",),
+    "mercer.first_model.verdicts": ("Held", "Tried",),
     "mercer.gram.distributed": ("Layout", "Reference",),
     "mercer.gram.gauss.fast_gauss": ("FastGaussExpansion",),
     "mercer.gram.low_rank.feature_maps": ("ExactFeatures", "FeatureMap", "FoldedFeatures", "Joined", "Mapped", "Multiplied", "PartOf", "PolynomialSketch", "Rescaled", "UnitLength", "Waves", "draw_map",),

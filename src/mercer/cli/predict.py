@@ -39,7 +39,7 @@ from mercer.io.structures.conll import Sentences
 from mercer.io.svmlight import Sparse
 from mercer.io.tables import Table
 
-__all__ = ["budgeted", "guessed", "new_samples", "opened", "run"]
+__all__ = ["budgeted", "guessed", "known_target", "new_samples", "opened", "run"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,6 +226,19 @@ def _judged(data: Dataset, known: dict[str, Any], columns: dict[str, Array]) -> 
     if predictions is None or (y.dtype.kind in "fiu") != (predictions.dtype.kind in "fiu"):
         return {}
     return scores(known["task"], y, predictions)
+
+
+def known_target(data: Dataset, known: dict[str, Any]) -> Array:
+    """Return the targets of new samples, which must be there: as numbers for a model of numbers."""
+    target = known["target"]
+    if isinstance(data, Table) and data.missing.get(target):
+        raise FileError(
+            data.path, f"{data.missing[target]} targets {shown(target)} are missing.", "Fill them in.", line=1
+        )
+    y = as_target(data.split_target(target)[1])
+    if known.get("task") == "regression" and y.dtype.kind not in "fiu":
+        raise FileError(data.path, f"The target {shown(target)} holds texts.", "Give numbers.", line=1)
+    return y
 
 
 def _csv(columns: dict[str, Any], rows: int, cell: Callable[[Any], Any]) -> str:

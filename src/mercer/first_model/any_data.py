@@ -17,11 +17,15 @@ from mercer.arguments import checked
 from mercer.arrays import Array
 from mercer.budget import Clock
 from mercer.constraints import InstanceOf, OneOf, Optional, Positive
-from mercer.domains import Vectors
+from mercer.domains import Strings, Vectors
 from mercer.errors import DomainError, TargetError, TimeBudgetError
 from mercer.estimators.certificates.assumptions import leave_note
-from mercer.first_model.machine_choice import choose, choose_for_table
+from mercer.first_model.given_rows import given_rows
+from mercer.first_model.machine_choice import choose
+from mercer.first_model.refusals import doubts
+from mercer.first_model.sources import SampleRows, TableRows
 from mercer.first_model.table_columns import columns_by_kind, filled_said, kind_of, left_out_said, varying_columns
+from mercer.first_model.verdicts import require_scoring
 from mercer.io.columns import Column
 from mercer.kernels import Gaussian, Kernel, Precomputed
 from mercer.selection.automatic import column_kernels, find_task, some_rows, table_kernels, text_kernel
@@ -30,50 +34,83 @@ from mercer.targets import Multiclass, Real
 
 __all__ = ["automatic", "source_kernels"]
 
+COMPARING = 0.5  # of the time, after which nothing more is compared
+USUAL = 60.0  # seconds
+ALPHABETS = {"dna": "ACGT", "protein": "ACDEFGHIKLMNPQRSTVWY"}  # whose pieces may differ in a letter
+LONGEST = 300.0  # mean length of sequences up to which subsequences with gaps are counted
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of the widths that are tried on sparse rows
 
 
 @checked(
     task=Optional(OneOf("classification", "regression")),
     kernel=Optional(InstanceOf(Kernel)),
+    scoring=Optional(InstanceOf(str)),
     max_time=Optional(Positive()),
 )
 def automatic(
-    X: Any, y: Any, *, task: str | None = None, kernel: Kernel | None = None, max_time: float | None = None
+    X: Any,
+    y: Any,
+    *,
+    task: str | None = None,
+    kernel: Kernel | None = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    time: Any = None,
+    scoring: str | None = None,
+    max_time: float | None = None,
 ) -> Any:
-    """Choose a kernel and a machine for data of any kind by leave-one-out, and fit the machine.
+    """Choose a kernel and a machine for data of any kind by what they predict in folds, and fit the machine.
 
     Parameters
     ----------
     X : table, (n, d) array, sparse matrix, or a list of texts, sequences, trees or graphs
         A table is a frame of pandas, polars or pyarrow, or a dict of columns: numbers, categories and texts are
-        distinguished by their values, constant columns and identifiers are left out. Values other than texts may be
-        missing (None, NaN), here and at prediction: numbers are replaced by the median of the column, a missing
-        category is one more category, and the model sees that they were missing.
+        distinguished by their values, constant columns and identifiers are left out. Values may be missing (None,
+        NaN), here and at prediction (texts: at prediction if in training, too): numbers are replaced by the median of
+        the column, a missing category is one more category, a missing text the word "missing", and the model sees that
+        they were missing.
     y : (n,) array
         Classes or numbers.
     task : "classification" or "regression", optional
         None is decided from y: texts, truth values and few different whole numbers are classes.
     kernel : Kernel, optional
         The only one to try, for data of another kind.
+    sample_weight : (n,) array, optional
+        Not negative; a row of weight w counts as w copies in the choice, in the fit and in the score.
+    groups : (n,) array, optional
+        Rows of one group, such as those of one patient, are never on both sides of a split.
+    time : (n,) array of numbers, dates or texts that sort, optional
+        What is predicted in folds is later than what is learned from, and the rows held out are the latest.
+    scoring : str, optional
+        A name of scikit-learn's scorers, by which candidates are compared and the score is said. None is "accuracy" or
+        "r2".
     max_time : float, optional
-        Seconds for the choice and the fit. A `TimeBudgetError` is raised if they end before a model is chosen; the fit
-        has what is left of them as the ``max_time`` of the model.
+        Seconds for the choice and the fit. Comparisons end when half of them have passed, and the story says so; None
+        is as if 60 were given, but for the fit, which then takes as long as it takes. A `TimeBudgetError` is raised if
+        they end before a model is chosen; the fit has what is left of them as the ``max_time`` of the model.
 
     Returns
     -------
-    model : KernelRidge, SVC or KernelMeanClassifier
-        Fitted to all samples. ``model.story_`` is a list of sentences that say what was chosen and why, and
-        ``model.score_`` the R^2 or the accuracy of the predictions of samples left out. For tables of at least 20 rows
-        the whole choice is made without the rows that are scored, and ``model.tried_`` lists what was tried with
-        its squared error in folds, the best first.
+    model : estimator
+        Fitted to all samples: KernelRidge or SVR (see `predict_interval`), SVC,
+        KernelLogisticRegression or LSSVC, with probabilities. It tells, also after `mercer.save` and `mercer.load`:
+
+        ``story_``, a list of sentences that say what was done;
+        ``leaderboard_``, a list of what was tried, the best first, each with ``name``, ``score``, ``standard_error``,
+        ``seconds`` and ``size`` (rows on which it was compared);
+        ``score_``, the score of rows that took no part in the choice, with its standard error ``score_error_``, and
+        ``baseline_``, that of the constant guess on the same rows;
+        ``held_``, these ``rows``, their ``targets`` and ``predictions``, and the ``probabilities`` of classes;
+        ``verdict_``, what follows, in a sentence.
 
     Notes
     -----
-    At most 2000 samples, drawn once, decide. In tables every column gets a length of its own where that predicts
-    better, by the evidence of least squares on at most 600 rows, and the kernel is the mean of the best three
-    (`mercer.selection.TableEncoder` says how columns become numbers). Then ridge regression is compared by
-    leave-one-out in closed form, support vector machines by exact leave-one-out on at most 600 samples.
+    Of more than 300 samples a quarter (at most 2000) is held out, the choice is made by the others, and the chosen
+    machine is fitted to all; of fewer, each quarter is held out in turn, the whole choice made in each, and made once
+    more on all. In tables every column gets a length of its own where that predicts better, by the evidence of least
+    squares on at most 600 rows, and the kernel is the mean of the best three (`mercer.selection.TableEncoder` says how
+    columns become numbers). Then machines of several families are compared in five folds of at most 600 samples, the
+    best four in folds of at most 2000.
 
     Examples
     --------
@@ -86,31 +123,27 @@ def automatic(
     """
     clock = Clock.start(max_time)
     found, values = _target(y, task)
-    story = [f"{found}, {'as asked' if task else 'by the values of y'}"]
+    story = [f"{found}, {'as asked' if task else 'by the values of y'}", *doubts(values, found)]
     columns = columns_by_kind(X) if kernel is None and not sp.issparse(X) else None
-    n, watch = len(values), lambda _: _remaining(clock)
+    n = len(values)
+    given = given_rows(n, require_scoring(scoring, values, found), sample_weight, groups, time)
     table = None if columns is None else varying_columns(X, columns, n)
     if table is not None:
         _require_length(len(next(iter(table[0].values()))), n)
         story += left_out_said(columns or {}) + filled_said(columns or {})
-        chosen = choose_for_table(*table, values, found, watch)
+        source: Any = TableRows(*table)
     else:
         kernels = (kernel,) if kernel is not None else candidates_for(X, story, columns)
-        S = kernels[0].pack(X)
-        _require_length(len(S), n)
-        rows = some_rows(n)
-        chosen = choose(kernels, S.take(rows), values[rows], n, found, watch)
-    if len(chosen.rows) < n and not chosen.tried:
-        story.append(f"{len(chosen.rows)} of {n} samples, drawn at random once, decided")
+        source = SampleRows.of(kernels, X)
+        _require_length(len(source), n)
+    end = COMPARING * (USUAL if max_time is None else max_time)
+    chosen = choose(source, values, found, given, lambda _: _remaining(clock), lambda: clock.seconds > end)
     model = chosen.model.set_params(max_time=_remaining(clock))
-    model.fit(X, values)
+    model.fit(X, values, **({} if given.weight is None else {"sample_weight": given.weight}))
     model.set_params(max_time=None)
     if kernel is None:  # the widths that were tried are those of the samples
         leave_note(model, None)
-    model.story_ = [*story, *chosen.steps]
-    model.score_ = chosen.score
-    if chosen.tried:
-        model.tried_ = chosen.tried
+    chosen.tell(model, story)
     return model
 
 
@@ -208,7 +241,7 @@ def candidates_for(X: Any, steps: list[str], columns: Mapping[Any, Column] | Non
     listed = [X] if isinstance(X, (str, bytes)) else list(X)
     texts = [str(x) for x in listed if isinstance(x, str)]
     if texts and len(texts) == len(listed):
-        return (text_kernel(texts),)
+        return text_kernels(texts)
     if listed and all(isinstance(x, Mapping) or hasattr(x, "adjacency") for x in listed):
         return structured_kernels("graphs")
     if listed and all(isinstance(x, tuple) for x in listed):
@@ -223,10 +256,30 @@ def candidates_for(X: Any, steps: list[str], columns: Mapping[Any, Column] | Non
     )
 
 
+def text_kernels(texts: Sequence[str]) -> tuple[Kernel, ...]:
+    """Return kernels for texts: of their words and of their letters, of letters alone, or of trees in brackets."""
+    usual = text_kernel(texts)
+    words = isinstance(usual, mercer.kernels.Normalized) and isinstance(usual.kernel, mercer.kernels.TfIdf)
+    if words:
+        enough = min(map(len, texts)) >= 4
+        return (usual, *((mercer.kernels.Spectrum(4).normalized(),) if enough else ()))
+    return structured_kernels("trees") if usual.domain is not Strings else sequence_kernels(texts)
+
+
 def sequence_kernels(sequences: Sequence[Any]) -> tuple[Kernel, ...]:
-    """Return spectrum kernels of lengths up to five; the shortest is the last, since it wins a tie."""
-    shortest = min(map(len, sequences))
-    return tuple(mercer.kernels.Spectrum(p).normalized() for p in range(max(1, min(5, shortest)), 0, -1))
+    """Return kernels for sequences: pieces with and without changes, subsequences, and places if all are as long."""
+    lengths = [len(sequence) for sequence in sequences]
+    shortest = max(1, min(lengths))
+    found: list[Kernel] = [mercer.kernels.Spectrum(p) for p in range(1, min(5, shortest) + 1)]
+    symbols = {symbol for sequence in sequences for symbol in sequence}
+    alphabet = next((name for name, letters in ALPHABETS.items() if symbols <= {*letters}), None)
+    if alphabet is not None and shortest >= 4:
+        found.append(mercer.kernels.Mismatch(4, 1, alphabet=alphabet))
+    if shortest >= 3 and float(np.mean(lengths)) <= LONGEST:
+        found.append(mercer.kernels.Subsequence(min(4, shortest)))
+    if shortest == max(lengths) >= 5:
+        found += [mercer.kernels.WeightedDegree(5), mercer.kernels.WeightedDegree(min(20, shortest), shift=2)]
+    return tuple(kernel.normalized() for kernel in found)
 
 
 def sparse_kernels(X: Any) -> tuple[Kernel, ...]:
@@ -240,8 +293,15 @@ def sparse_kernels(X: Any) -> tuple[Kernel, ...]:
 
 
 def structured_kernels(kind: str) -> tuple[Kernel, ...]:
-    """Return the kernel for a Gram matrix, for trees or for graphs."""
+    """Return the kernel for a Gram matrix, or those for trees or for graphs."""
+    of = mercer.kernels
     if kind == "gram":
         return (Precomputed(),)
-    kernel = mercer.kernels.PartialTree() if kind == "trees" else mercer.kernels.WeisfeilerLehman(3)
-    return (kernel.normalized(),)
+    if kind == "trees":
+        return of.PartialTree().normalized(), of.SubsetTree().normalized()
+    return (
+        *(of.WeisfeilerLehman(depth).normalized() for depth in (3, 5)),
+        of.ShortestPath().normalized(),
+        of.WeisfeilerLehman(2, of.ShortestPath()).normalized(),
+        *(of.WeisfeilerLehmanWasserstein(3, length_scale=length) for length in (0.1, 1.0)),
+    )

@@ -1,173 +1,338 @@
-"""A machine and its parameters for kernels that are given, or for the rows of a table, by what they predict."""
+"""A kernel and a machine for rows of any kind, by what they predict of rows that are left out.
+
+Machines of several families are compared in the same folds, first on some of the rows, the best of them on more. The
+rows that say how good the model is take no part in any of that.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-import mercer.estimators  # names are imported on use
-from mercer.arrays import Array, real_numbers
-from mercer.choosing import Found, LeaveOneOut, left_out_predictions, search
-from mercer.domains import Samples
-from mercer.errors import TargetError
+from mercer.arrays import Array, Floats, Indices
+from mercer.choosing import KernelSearchCV
+from mercer.first_model.given_rows import Given, folds, held_pairs
+from mercer.first_model.machines import Aim, Family, families
+from mercer.first_model.refusals import require_target
+from mercer.first_model.sources import Found, Source, Watch
+from mercer.first_model.verdicts import Held, Judgement, Tried, judged, needs_probabilities
 from mercer.kernels import Kernel
 from mercer.runtime.tiling import serial_blas
-from mercer.selection.automatic import COARSE, RIDGES, packed_for, some_rows
-from mercer.selection.tables import first_tables
+from mercer.selection.automatic import COARSE, ROWS, some_rows
 
-__all__ = ["Chosen", "choose", "choose_for_table"]
+__all__ = ["Chosen", "choose"]
 
-MOST_ROWS = 50_000  # beyond, a support vector machine takes minutes; the nearest mean does not
-MOST_CLASSES = 20  # each pair of them is a problem
-MOST_CALIBRATED = 10_000  # rows up to which probabilities add little to the time of the fit
-COSTS = (1.0, 3.0, 10.0, 30.0, 100.0)
-FIRST_COST = 10.0  # at which kernels are compared
-KEPT = 3  # kernels that are tried at the other costs
+FOLDS = 5
+KEPT = 3  # kernels that meet all machines
+FINALISTS = 4  # candidates that are compared on more rows
+LISTED = 30  # of the leaderboard
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A model to be fitted, its predictions of rows left out, which rows these were, and how it was found."""
+    """A model to be fitted to all rows, how good it is, and how it was found.
+
+    Attributes
+    ----------
+    model : estimator
+        Not fitted.
+    held : Held
+        Rows that took no part in the choice, and what was predicted of them.
+    method : str
+        Which rows these are.
+    judgement : Judgement
+        Score, standard error, baseline and verdict.
+    leaderboard : list of Tried
+        The best first.
+    steps : list of str
+        What was done.
+    """
 
     model: Any
-    predictions: Array
-    rows: Array
-    score: float
+    held: Held
+    method: str
+    judgement: Judgement
+    leaderboard: list[Tried]
     steps: list[str]
-    method: str = ""
-    tried: list[tuple[str, float]] = field(default_factory=list)
+
+    def tell(self, model: Any, story: Sequence[str]) -> None:
+        """Let a fitted model know how it was found and how good it is; a model file keeps that."""
+        model.story_ = [*story, *self.steps]
+        model.leaderboard_, model.held_ = self.leaderboard, self.held
+        model.score_, model.score_error_ = self.judgement.score, self.judgement.error
+        model.baseline_, model.verdict_ = self.judgement.baseline, self.judgement.verdict
 
 
-def choose_for_table(
-    columns: Mapping[Any, Any], kinds: Mapping[Any, str], y: Array, task: str, watch: Callable[[float], Any]
-) -> Chosen:
-    """Choose for the rows of a table; the score is that of rows which took no part in the choice."""
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """A machine with one of the kernels, and what it scored."""
 
-    def chosen(some: Mapping[Any, Any], values: Array, watch: Callable[[float], Any]) -> tuple[Chosen, list[Any]]:
-        rows = some_rows(len(values))
-        kernels, tried = first_tables.learned_kernels(some, kinds, values, task, lambda share: watch(0.8 * share))
-        few, last = first_tables.rows_of_columns(some, rows), lambda share: watch(0.8 + 0.2 * share)
-        return choose(kernels, few, values[rows], len(values), task, last), tried
+    family: Family
+    place: int
+    params: dict[str, Any]
+    tried: Tried
+    scores: Floats = field(default_factory=lambda: np.zeros(0))
 
-    held = first_tables.held_out(
-        columns, y, task, lambda *given: chosen(*given)[0].model, lambda share: watch(0.5 * share)
-    )
-    found, tried = chosen(columns, y, lambda share: watch(0.5 + 0.5 * share))
-    true = y[held.rows]
-    if task == "classification":
-        score = float(np.mean(held.predictions == true)) if len(true) else np.nan
-    else:
-        unit = float(np.abs(true).max(initial=0.0)) or 1.0  # so that squares do not overflow
-        error, total = (float(np.sum(((true - other) / unit) ** 2)) for other in (held.predictions, true.mean()))
-        score = 1.0 - error / total if total else np.nan
-    said = f"lengths of the columns by least squares: {tried[0].described()} is best of {len(tried)} kernels"
-    mean = f", the mean of the best {min(len(tried), first_tables.AVERAGED)} is taken" if len(tried) > 1 else ""
-    steps = [said + mean, *found.steps]
-    listed = [(candidate.described(), candidate.error) for candidate in tried]
-    return Chosen(found.model, held.predictions, held.rows, score, steps, held.method, listed)
+    def model(self, kernel: Kernel, aim: Aim) -> Any:
+        """Return the machine with a kernel."""
+        params = {
+            name: float(f"{value * aim.unit:.4g}") if name in self.family.in_units else value
+            for name, value in self.params.items()
+        }
+        return self.family.make(kernel, aim).set_params(**params)
 
 
-def choose(kernels: Sequence[Kernel], X: Any, y: Array, n: int, task: str, watch: Callable[[float], Any]) -> Chosen:
-    """Choose by leave-one-out on the rows given, for a model that will have n of them."""
-    return (_classifier if task == "classification" else _regressor)(tuple(kernels), X, y, n, watch)
+@dataclass(frozen=True, eq=False)
+class _Picked:
+    found: Found
+    best: _Candidate
+    board: list[Tried]
+    steps: list[str]
 
 
-def _regressor(kernels: tuple[Kernel, ...], X: Any, y: Array, n: int, watch: Callable[[float], Any]) -> Chosen:
-    """Ridge regression with an intercept: the kernel by some of the rows, then the ridge by all of them."""
-    y = real_numbers(y, "y", TargetError)
-    S = packed_for(kernels, X, y)
-    centre = float(y.mean())
-    unit = float(np.abs(y - centre).max()) or 1.0  # so that squares neither overflow nor vanish
-    values, few = (y - centre) / unit, some_rows(len(y), COARSE)
-    twice = len(few) < len(y)
-    first = _ridge(kernels, S.take(few), values[few], lambda share: watch(0.5 * share if twice else share))
-    kernel, alpha = first["kernel"], first["alpha"]
-    if twice:
-        alpha = _ridge((kernel,), S, values, lambda share: watch(0.5 + 0.5 * share))["alpha"]
-    model = mercer.estimators.KernelRidge(kernel, alpha=alpha, fit_intercept=True)
-    left_out = left_out_predictions(model, S, values, relearn=False)
-    total = float(np.sum(values**2)) or 1.0
-    score = 1.0 - float(np.sum((left_out - values) ** 2)) / total
-    steps = [f"{_compared(len(kernels))} by closed-form leave-one-out"]
-    return Chosen(model, centre + unit * left_out, np.arange(len(y)), score, steps)
+def never() -> bool:
+    """Return that there is time."""
+    return False
 
 
-def _ridge(kernels: Sequence[Kernel], S: Samples, y: Array, watch: Callable[[float], Any]) -> dict[str, Any]:
-    """Return the kernel and the ridge of least error of the rows left out, ridges in units of the mean of k(x, x)."""
-    grids = []
-    for kernel in kernels:
-        T = kernel.pack(S)
-        size = float(np.mean(kernel.learn(T, y).diag(T))) or 1.0
-        grids.append({"kernel": [kernel], "alpha": [float(f"{size * ridge:.4g}") for ridge in RIDGES[::-1]]})
-    model = mercer.estimators.KernelRidge(kernels[0], fit_intercept=True)
-    found = search(model, S, y, grids, criterion=LeaveOneOut(relearn=False), refit=False, progress=watch)
-    # of ridges that are equal up to rounding the largest, which comes first, is the simplest model
-    places = np.round(found.values / (float(np.mean(y**2)) or 1.0), 9)
-    return found.params[int(np.nanargmin(places))]
+def choose(source: Source, y: Array, task: str, given: Given, watch: Watch, late: Callable[[], bool] = never) -> Chosen:
+    """Choose for rows; the score is that of rows which took no part in the choice.
 
-
-def _classifier(kernels: tuple[Kernel, ...], X: Any, y: Array, n: int, watch: Callable[[float], Any]) -> Chosen:
-    """The better one of a support vector machine and the nearest mean, by leaving one out of the same rows."""
-    S = packed_for(kernels, X, y)
-    few = some_rows(len(y), COARSE)
-    counts = np.unique(y[few], return_counts=True)[1]
-    means = _means(kernels, S.take(few), y[few])
-    steps = [f"{_compared(len(kernels))} by leave-one-out"]
-    if n <= MOST_ROWS and 2 <= len(counts) <= MOST_CLASSES and counts.max() > 1:
-        kernel, C, score = _margin(kernels, S.take(few), y[few], watch)
-        rivals = f"accuracy {score:.3f} by SVC, {means[1]:.3f} by KernelMeanClassifier"
-        steps = [f"{_compared(len(kernels), f' and {len(COSTS)} costs C')} by leave-one-out: {rivals}"]
-        if score >= means[1]:
-            left_out = left_out_predictions(mercer.estimators.SVC(kernel, C=C), S.take(few), y[few], relearn=False)
-            model = mercer.estimators.SVC(kernel, C=C, probability=n <= MOST_CALIBRATED)
-            return Chosen(model, left_out, few, score, steps)
-    if len(few) < len(y):
-        means = _means(kernels, S, y, watch)
-    model = mercer.estimators.KernelMeanClassifier(means[0])
-    return Chosen(model, left_out_predictions(model, S, y, relearn=False), np.arange(len(y)), means[1], steps)
-
-
-def _means(
-    kernels: Sequence[Kernel], S: Samples, y: Array, watch: Callable[[float], Any] | None = None
-) -> tuple[Kernel, float]:
-    """Return the kernel of the best nearest-mean classifier and its share of hits; of equals the last, smoothest."""
-    model = mercer.estimators.KernelMeanClassifier(kernels[0])
-    grid = {"kernel": list(kernels)[::-1]}
-    found = search(model, S, y, grid, criterion=LeaveOneOut(relearn=False), refit=False, progress=watch)
-    return found.best_params["kernel"], 1.0 - found.best_value
-
-
-def _margin(
-    kernels: Sequence[Kernel], S: Samples, y: Array, watch: Callable[[float], Any]
-) -> tuple[Kernel, float, float]:
-    """Return kernel, cost and share of hits of the best support vector machine.
-
-    All kernels are compared at one cost, the best of them at the others; of equals the smallest cost is taken, and then
-    the smoothest kernel.
+    Parameters
+    ----------
+    source : Source
+    y : (n,) array
+    task : "classification" or "regression"
+    given : Given
+    watch : callable
+        Told the share that is done; may raise.
+    late : callable
+        Asked whether it is time to come to an end with what was compared so far.
     """
-    model, kept = mercer.estimators.SVC(kernels[0]), min(KEPT, len(kernels))
-    total = len(kernels) + kept
+    require_target(y, task)
+    if given.weight is not None and not given.weight.all():
+        counted = np.flatnonzero(given.weight > 0.0)
+        chosen = choose(source.take(counted), y[counted], task, given.take(counted), watch, late)
+        return replace(chosen, held=replace(chosen.held, rows=counted[chosen.held.rows]))
+    centre, unit = _scale(y, given) if task == "regression" else (0.0, 1.0)
+    compared = (y - centre) / unit if task == "regression" else y
+    aim, pairs = Aim(task, len(y), unit), held_pairs(y, task, given)
+    parts, said, picked = len(pairs) + (len(pairs) != 1), [], None
+    for part, (kept, out) in enumerate(pairs):
+        some, values, own = source.take(kept), y[kept], given.take(kept)
+        picked = _pick(some, compared[kept], aim, own, _part_of(watch, part, parts), late)
+        model = picked.best.model(picked.found.kernels[picked.best.place], aim)
+        said.append(_predicted(model, some, values, own.weight, source.take(out), np.unique(y)))
+    if len(pairs) == 1 and picked is not None:
+        kernel = source.again(picked.found, picked.best.place)
+    else:
+        picked = _pick(source, compared, aim, given, _part_of(watch, parts - 1, parts), late)
+        kernel = picked.found.kernels[picked.best.place]
+    watch(1.0)
+    held, method = _held(pairs, said, y, given)
+    known = np.ones(len(y), dtype=bool)
+    if len(pairs) == 1:
+        known[pairs[0][1]] = False
+    judgement = judged(held, known, y, task, given.scoring, given.weight)
+    return Chosen(picked.best.model(kernel, aim), held, method, judgement, picked.board[:LISTED], picked.steps)
 
-    def tried(some: Sequence[Kernel], costs: Sequence[float], before: int) -> Found:
-        return search(
-            model, S, y, {"kernel": list(some), "C": list(costs)}, criterion=LeaveOneOut(relearn=False), refit=False,
-            progress=lambda share: watch((before + share * len(some)) / total),
-        )  # fmt: skip
 
-    with serial_blas():  # matrices this small are done before a second thread has woken up
-        first = tried(kernels[::-1], [FIRST_COST], 0)
-        best = [first.params[i]["kernel"] for i in np.argsort(first.values, kind="stable")[:kept]]
-        others = tried(best, [C for C in COSTS if C != FIRST_COST], len(kernels))
-    order = {id(kernel): place for place, kernel in enumerate(kernels)}
-    rows = [*zip(first.params, first.values, strict=True), *zip(others.params, others.values, strict=True)]
-    params, error = min(rows, key=lambda row: (row[1], row[0]["C"], -order[id(row[0]["kernel"])]))
-    return params["kernel"], float(params["C"]), 1.0 - float(error)
+def _scale(y: Array, given: Given) -> tuple[float, float]:
+    """Return middle and size of numbers, in which R^2 is what it is; any other score may depend on them."""
+    if given.scoring != "r2":
+        return 0.0, 1.0
+    centre = float(np.median(y))
+    return centre, float(np.abs(y - centre).max()) or 1.0
 
 
-def _compared(kernels: int, more: str = "") -> str:
-    if kernels > 1:
-        return f"{kernels} kernels{more} were compared"
-    return f"one kernel{more} were compared" if more else "one kernel was tried"
+def _part_of(watch: Watch, part: int, parts: int) -> Watch:
+    return lambda share: watch((part + 0.98 * share) / parts)
+
+
+def _predicted(
+    model: Any, some: Source, y: Array, weight: Floats | None, new: Source, classes: Array
+) -> tuple[Array, Floats | None]:
+    """Fit a model to some rows, and return predictions of others, with the probabilities of all classes."""
+    more = {} if weight is None else {"sample_weight": weight}
+    model = clone(model).fit(some.data(model.kernel), y, **more)
+    T = new.data(model.kernel)
+    predictions = np.asarray(model.predict(T))
+    if not hasattr(model, "predict_proba"):
+        return predictions, None
+    P = np.zeros((len(predictions), len(classes)))
+    P[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(T)
+    return predictions, P
+
+
+def _held(
+    pairs: Sequence[tuple[Indices, Indices]], said: Sequence[tuple[Array, Floats | None]], y: Array, given: Given
+) -> tuple[Held, str]:
+    """Join what was said of the parts, and say which rows they are."""
+    if not pairs:
+        return Held(np.zeros(0, dtype=np.intp), y[:0], y[:0], None), "not validated"
+    rows = np.concatenate([out for _, out in pairs])
+    tables = [P for _, P in said if P is not None]
+    probabilities = np.concatenate(tables) if len(tables) == len(said) else None
+    held = Held(rows, y[rows], np.concatenate([one for one, _ in said]), probabilities)
+    if len(pairs) > 1:
+        return held, f"{len(rows)} rows in {len(pairs)} folds, the whole choice made in each"
+    which = "the latest rows" if given.time is not None else "rows"
+    return held, f"{len(rows)} {which} held out, the whole choice made without them"
+
+
+def _pick(source: Source, y: Array, aim: Aim, given: Given, watch: Watch, late: Callable[[], bool]) -> _Picked:
+    """Choose a kernel and a machine by these rows."""
+    found = source.find(y, aim.task, given, lambda share: watch(0.6 * share))
+    board = _compared(source, found.kernels, y, aim, given, lambda share: watch(0.6 + 0.4 * share), late)
+    best = board[0]
+    counted = len({one.family.name for one in board})
+    kernels = f"{len(found.kernels)} kernels and " if len(found.kernels) > 1 else ""
+    steps = [
+        *found.steps,
+        f"{kernels}{len(board)} settings of {_counted(counted, 'machine')} were compared by {given.scoring} in folds: "
+        f"{best.tried.name} is taken",
+        *(["time was up, so that not all that was planned was compared"] if late() else []),
+    ]
+    return _Picked(found, best, [one.tried for one in board], steps)
+
+
+def _compared(
+    source: Source,
+    kernels: Sequence[Kernel],
+    y: Array,
+    aim: Aim,
+    given: Given,
+    watch: Watch,
+    late: Callable[[], bool],
+) -> list[_Candidate]:
+    """Return candidates, the best first: all of them on some rows, the best of these on more."""
+    options = families(aim, y)
+    few = some_rows(len(y), COARSE)
+    trial = _Trial(source.take(few), y[few], aim.task, given.take(few), late)
+    places, board = list(range(len(kernels))), []
+    if len(kernels) > KEPT:
+        board = trial.run(options[:1], kernels, places, lambda share: watch(0.3 * share))
+        places = sorted({one.place for one in board[: 3 * KEPT]}, key=[one.place for one in board].index)[:KEPT]
+        options = options[1:]
+    board += trial.run(options, kernels, places, lambda share: watch(0.3 + 0.4 * share))
+    if not board:  # too few rows to leave some out: the first machine in its middle setting
+        return [trial.unjudged(families(aim, y)[0], kernels[0])]
+    board.sort(key=lambda one: -one.tried.score)
+    more = some_rows(len(y), ROWS)
+    if len(more) > 1.5 * len(few) and not late():
+        trial = _Trial(source.take(more), y[more], aim.task, given.take(more), late)
+        finalists = _finalists(board)
+        again = trial.repeat(finalists, kernels, lambda share: watch(0.7 + 0.3 * share))
+        board = sorted(again, key=lambda one: -one.tried.score) + [
+            one for one in board if one not in finalists[: len(again)]
+        ]
+    watch(1.0)
+    return _preferred(board, families(aim, y)[0])
+
+
+def _finalists(board: Sequence[_Candidate]) -> list[_Candidate]:
+    """Return the best candidates, with the best of each family among them."""
+    best = {one.family.name: one for one in reversed(board)}
+    rest = [one for one in board if one is not best[one.family.name]]
+    return sorted([*best.values(), *rest[: max(FINALISTS - len(best), 0)]], key=lambda one: -one.tried.score)
+
+
+def _preferred(board: list[_Candidate], usual: Family) -> list[_Candidate]:
+    """Return the board with the best of the usual machine first, unless another is better by more than its error."""
+    size = board[0].tried.size
+    own = next((one for one in board if one.family is usual and one.tried.size == size), board[0])
+    for other in board:
+        if other is own or other.tried.size != size:
+            break
+        gain = other.scores - own.scores
+        error = float(np.std(gain, ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else np.inf
+        if np.mean(gain) > error:
+            own = other
+            break
+    return [own, *(one for one in board if one is not own)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """Rows on which candidates are compared in folds."""
+
+    source: Source
+    y: Array
+    task: str
+    given: Given
+    late: Callable[[], bool]
+
+    def run(
+        self, options: Sequence[Family], kernels: Sequence[Kernel], places: Sequence[int], watch: Watch
+    ) -> list[_Candidate]:
+        """Return the candidates of families with kernels, the best first."""
+        found, total = [], len(options) * len(places)
+        for i, family in enumerate(options):
+            for j, place in enumerate(places):
+                if found and self.late():
+                    break
+                grid = family.grid(kernels[place], self.source.data(kernels[place]), self.y)
+                found += self._scored(family, kernels[place], place, grid)
+                watch((i * len(places) + j + 1) / total)
+        return sorted(found, key=lambda one: -one.tried.score)
+
+    def repeat(self, board: Sequence[_Candidate], kernels: Sequence[Kernel], watch: Watch) -> list[_Candidate]:
+        """Return candidates with what they score on these rows."""
+        found = []
+        for i, one in enumerate(board):
+            if found and self.late():
+                break
+            grid = {name: [value] for name, value in one.params.items()}
+            found += self._scored(one.family, kernels[one.place], one.place, grid)
+            watch((i + 1) / len(board))
+        return found
+
+    def unjudged(self, family: Family, kernel: Kernel) -> _Candidate:
+        """Return a candidate that no row was left for."""
+        grid = family.grid(kernel, self.source.data(kernel), self.y)
+        params = {name: values[len(values) // 2] for name, values in grid.items()}
+        return _Candidate(family, 0, params, Tried(_named(family, params, 0), np.nan, np.nan, 0.0, len(self.y)))
+
+    def _scored(self, family: Family, kernel: Kernel, place: int, grid: Any) -> list[_Candidate]:
+        """Return the candidates of one family with one kernel; none if they cannot be fitted to these rows."""
+        pairs = folds(self.y, self.task, self.given, max(2, min(FOLDS, len(self.y) // 4)))
+        if not pairs:
+            return []
+        probability = needs_probabilities(self.given.scoring, self.y, self.task)
+        model = family.make(kernel, Aim(self.task, len(self.y), probability=probability))
+        search = KernelSearchCV(model, grid, scoring=self.given.scoring, cv=pairs, refit=False)
+        more = {} if self.given.weight is None else {"sample_weight": self.given.weight}
+        begun = time.perf_counter()
+        with warnings.catch_warnings(), serial_blas():
+            warnings.simplefilter("ignore")  # the model that is taken says what there is to say when it is fitted
+            try:
+                search.fit(self.source.data(kernel), self.y, **more)
+            except (ValueError, ArithmeticError):
+                return []
+        results = search.cv_results_
+        scores = np.column_stack([results[f"split{k}_test_score"] for k in range(len(pairs))])
+        seconds = (time.perf_counter() - begun) / len(scores)
+        sizes = np.array([len(out) for _, out in pairs], dtype=float)
+        out = []
+        for params, values in zip(results["params"], scores, strict=True):
+            mean = float(np.average(values, weights=sizes))
+            if np.isfinite(mean):
+                error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
+                name = _named(family, params, place)
+                out.append(_Candidate(family, place, params, Tried(name, mean, error, seconds, len(self.y)), values))
+        return out
+
+
+def _counted(number: int, what: str) -> str:
+    return f"one {what}" if number == 1 else f"{number} {what}s"
+
+
+def _named(family: Family, params: dict[str, Any], place: int) -> str:
+    shown = ", ".join(f"{name}={value:.4g}" for name, value in params.items() if name != "tol")
+    return f"{family.name}({shown})" + (f", kernel {place + 1}" if place else "")

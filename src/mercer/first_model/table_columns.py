@@ -92,7 +92,6 @@ def varying_columns(X: Any, columns: Mapping[Any, Column], n: int) -> tuple[dict
     kinds = with_dates({name: columns[name].values for name in kinds}, kinds)
     if not first_tables.is_encoded(kinds, n):
         return None
-    _require_texts({name: columns[name] for name, kind in kinds.items() if kind == "text"})
     raw = columns_of(X)
     return {name: _plain(raw[name]) for name in kinds}, kinds
 
@@ -126,15 +125,6 @@ def missing_said(names: Sequence[str]) -> str:
     """Say what becomes of missing values."""
     listed = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
     return (
-        f"missing in {listed}: numbers take the median of the column, categories one of their own, and the kernel sees "
-        "that they are missing"
+        f"missing in {listed}: numbers take the median of the column, categories one of their own, texts the word "
+        '"missing", and the kernel sees that they are missing'
     )
-
-
-def _require_texts(columns: Mapping[Any, Column]) -> None:
-    absent = [name for name, column in columns.items() if column.missing]
-    if absent:
-        raise DomainError(
-            f"Columns of texts with missing values: {', '.join(map(repr, absent[:10]))}. Fill them in, or leave these "
-            "columns or rows out."
-        )

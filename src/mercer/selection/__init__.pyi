@@ -45,6 +45,7 @@ from mercer.selection.svm_path import PathEnd as PathEnd
 from mercer.selection.svm_path import SVMPath as SVMPath
 from mercer.selection.svm_path import svm_path as svm_path
 from mercer.selection.tables.table_encoder import TableEncoder as TableEncoder
+from mercer.selection.tables.text_column import TextColumn as TextColumn
 from mercer.selection.virtual_samples import VirtualSamples as VirtualSamples
 __all__ = [
     "AlignmentCriterion",
@@ -61,6 +62,7 @@ __all__ = [
     "Search",
     "Sigmoid",
     "TableEncoder",
+    "TextColumn",
     "Tuned",
     "VirtualSamples",
     "base_kernels",

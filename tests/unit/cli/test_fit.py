@@ -4,24 +4,25 @@ import subprocess
 import sys
 import warnings
 
+import click
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import r2_score
 
 import mercer
 from mercer.cli import fit as module
+from mercer.cli.commands import COMMANDS
 from mercer.estimators import (
-    SVC,
-    KernelMeanClassifier,
-    KernelRidge,
     MultipleKernelClassifier,
     MultipleKernelRegressor,
 )
-from mercer.first_model import machine_choice as choice
 from mercer.io.model_file import load
 from mercer.kernels import Gaussian, Match, Precomputed, Spectrum
 from mercer.runtime.workers import Here
 from tests.unit.cli.commandline import run, run_json, write_fasta, write_svmlight, write_table
+
+PLAIN = "KernelRidge(Gaussian(20.0).on(['age']))"
 
 
 @pytest.fixture
@@ -35,7 +36,6 @@ def test_regression_by_itself(table):
     assert told["scores"]["r2"] > 0.6 and told["files"]["report"] is None
     assert told["seconds"] > 0 and told["peak_memory"] > 0
     model = load(table.with_suffix(".mercer"))
-    assert isinstance(model, KernelRidge) and model.fit_intercept
     assert model.data_["columns"] == ["age", "dose", "smoker", "city", "group", "note"]
     assert model.data_["kinds"]["smoker"] == "boolean" and model.data_["target"] == "y"
     assert any("same" in step and "id" in step for step in told["steps"])
@@ -46,48 +46,6 @@ def test_classification_by_itself(table):
     result = run("fit", table, "-t", "group", "--no-report")
     assert "classification, since the target has 2 classes" in result.stdout and "accuracy" in result.stdout
     assert load(table.with_suffix(".mercer")).classes_.tolist() == ["high", "low"]
-
-
-def test_classes_get_a_support_vector_machine(tmp_path):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(90, 2))
-    ring = np.where(np.hypot(*X.T) > 1.2, "far", "near")  # the nearest mean cannot tell them apart
-    path = tmp_path / "ring.csv"
-    path.write_text("u,v,place\n" + "".join(f"{a:.4f},{b:.4f},{c}\n" for (a, b), c in zip(X, ring, strict=True)))
-    told = run_json("fit", path, "-t", "place", "--no-report")
-    model = load(path.with_suffix(".mercer"))
-    assert isinstance(model, SVC) and model.probability and model.C in choice.COSTS
-    assert told["validation"].startswith("90 rows in 4 folds") and told["scores"]["accuracy"] > 0.85
-    assert any("one kernel and 5 costs C" in step and "by KernelMeanClassifier" in step for step in told["steps"])
-    assert "cache_size" not in run("fit", path, "-t", "place", "--no-report", "--force").stdout
-
-
-def test_the_nearest_mean_where_it_is_better(tmp_path, monkeypatch):
-    path = write_table(tmp_path / "t.csv")
-    margin = choice._margin
-    monkeypatch.setattr(choice, "_margin", lambda *given: (*margin(*given)[:2], 0.0))
-    told = run_json("fit", path, "-t", "group", "--no-report")
-    assert isinstance(load(path.with_suffix(".mercer")), KernelMeanClassifier)
-    assert "accuracy 0.000 by SVC" in told["steps"][-1]
-
-
-@pytest.mark.parametrize(("limit", "value"), [("MOST_ROWS", 50), ("MOST_CLASSES", 1)])
-def test_beyond_its_limits_a_machine_is_not_tried(table, monkeypatch, limit, value):
-    monkeypatch.setattr(choice, limit, value)
-    monkeypatch.setattr(choice, "_margin", None)
-    told = run_json("fit", table, "-t", "group", "--no-report")
-    assert told["estimator"].startswith("KernelMeanClassifier") and "kernels were compared" in told["steps"][-1]
-
-
-def test_of_many_rows_some_decide(tmp_path, monkeypatch):
-    monkeypatch.setattr(choice, "COARSE", 40)
-    monkeypatch.setattr(choice, "MOST_CALIBRATED", 40)
-    path = write_table(tmp_path / "t.csv")
-    margin, seen = choice._margin, []
-    monkeypatch.setattr(choice, "_margin", lambda *given: (seen.append(len(given[1])), *margin(*given)[:2], 1.0)[1:])
-    run_json("fit", path, "-t", "group", "--no-report")
-    assert set(seen) == {40}
-    assert not load(path.with_suffix(".mercer")).probability
 
 
 @pytest.mark.parametrize(
@@ -113,7 +71,7 @@ def test_a_report_is_written_beside_the_model(table):
     told = run_json("fit", table, "-t", "y")
     page = table.with_suffix(".html").read_text()
     assert told["files"]["report"] == str(table.with_suffix(".html"))
-    assert page.lstrip().lower().startswith("<!doctype html") and "KernelRidge on t.csv" in page
+    assert page.lstrip().lower().startswith("<!doctype html") and "Model of y on t.csv" in page
 
 
 def test_columns_may_be_chosen_or_left_out(table):
@@ -129,8 +87,46 @@ def test_columns_may_be_chosen_or_left_out(table):
         assert message in run("fit", table, "-t", "y", *options, "--force", code=code).stderr
 
 
-def test_an_option_that_was_given_twice_is_not_lost(table):
-    assert "--target was given 2 times" in run("fit", table, "-t", "y", "--target", "group", code=2).stderr
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_option_that_was_given_twice_is_not_lost(name):
+    """Of every command: an option with one value, given twice, would lose the first one without a word."""
+    single = [o for o in COMMANDS[name].params if isinstance(o, click.Option) and not (o.multiple or o.is_flag)]
+    for option in single:
+        value = option.type.choices[0] if isinstance(option.type, click.Choice) else "1"
+        words = [option.opts[-1], value, option.opts[0], value]
+        assert f"{option.opts[-1]} was given 2 times" in run(name, *words, code=2).stderr
+
+
+def test_several_targets_have_a_model_each(table):
+    told = run_json("fit", table, "-t", "y", "-t", "dose", "--features", "age,city", "-e", PLAIN, "--folds", "0")
+    assert set(told["targets"]) == {"y", "dose"}
+    for name in ("y", "dose"):
+        model = load(table.with_name(f"t.{name}.mercer"))
+        assert model.data_["target"] == name and model.data_["columns"] == ["age"]
+        assert table.with_name(f"t.{name}.html").is_file()
+    said = run(
+        "fit", table, "-t", "y", "-t", "dose", "-e", "KernelRidge()", "--folds", "0", "-o", table.with_name("m.mercer")
+    )
+    assert said.stdout.count("estimator  KernelRidge") == 2 and table.with_name("m.dose.mercer").is_file()
+    assert "dose" not in load(table.with_name("m.y.mercer")).data_["columns"]
+    for options, message in ((["-t", "y"], "twice"), (["-t", "dose", "--checkpoint", "a"], "one fit")):
+        assert message in run("fit", table, "-t", "y", *options, code=2).stderr
+
+
+def test_a_test_file_scores_the_model(table, tmp_path):
+    new = write_table(tmp_path / "new.csv", n=40, seed=1)
+    text = "KernelRidge(Gaussian(15.0).on(['age']) + Match().on('city'), alpha=0.1, fit_intercept=True)"
+    options = ["-t", "y", "-e", text, "--folds", "0", "--test", new, "-f"]
+    told = run_json("fit", table, *options, "--metric", "neg_mean_absolute_error")
+    model = load(table.with_suffix(".mercer"))
+    data = np.genfromtxt(new, delimiter=",", names=True, dtype=None, encoding="utf-8")
+    guess = model.predict({"age": data["age"], "city": data["city"]})
+    assert told["test"]["r2"] == pytest.approx(r2_score(data["y"], guess))
+    assert told["test"]["neg_mean_absolute_error"] == pytest.approx(-np.mean(np.abs(data["y"] - guess)))
+    assert "new.csv: neg_mean_absolute_error" in table.with_suffix(".html").read_text()
+    assert "test  " in run("fit", table, *options).stdout
+    new.write_text("age,city\n30,Rome\n")
+    assert "no column 'y'" in run("fit", table, *options, code=3).stderr
 
 
 def test_an_estimator_as_text(table):
@@ -226,12 +222,12 @@ def test_a_table_with_nothing_to_compare(tmp_path):
 
 
 def test_a_long_kernel_is_cut_on_the_screen_only(tmp_path):
-    path, width = tmp_path / "a.csv", 150
-    rows = np.random.default_rng(0).normal(size=(12, width + 1))
-    np.savetxt(path, rows, delimiter=",", header=",".join([*(f"c{j}" for j in range(width)), "y"]), comments="")
-    assert " characters)" in run("fit", path, "-t", "y", "--no-report").stdout
-    told = run_json("fit", path, "-t", "y", "--no-report", "--force")
-    assert told["kernel"].endswith("'c149'])")
+    path, names = tmp_path / "a.csv", [f"c{j}" for j in range(150)]
+    rows = np.random.default_rng(0).normal(size=(12, 151))
+    np.savetxt(path, rows, delimiter=",", header=",".join([*names, "y"]), comments="")
+    options = ["-t", "y", "--no-report", "--folds", 0, "--force", "-e", f"KernelRidge(Gaussian(9.0).on({names}))"]
+    assert " characters)" in run("fit", path, *options).stdout
+    assert run_json("fit", path, *options)["kernel"].endswith("'c149'])")
 
 
 def test_nothing_is_overwritten_unasked(table):
@@ -258,18 +254,10 @@ def test_warnings_are_told_once():
         for _ in range(2):
             warnings.warn("careful", UserWarning, stacklevel=1)
         warnings.warn("old", DeprecationWarning, stacklevel=1)
+        for count in (12, 20):
+            warnings.warn(f"{count} of 30 rows are alike", UserWarning, stacklevel=1)
         warnings.warn("early", ConvergenceWarning, stacklevel=1)
-    assert module._unconverged(told, allowed=True) == ["careful", "early"]
-
-
-def test_many_rows_are_chosen_from(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "some_rows", lambda n: np.arange(0, n, 3))
-    path = write_svmlight(tmp_path / "t.svm")
-    count = len(path.read_text().splitlines())
-    some = (count + 2) // 3
-    told = run_json("fit", path, "--no-report")
-    assert any(step.startswith(f"{some} of {count} rows") for step in told["steps"])
-    assert told["validation"] == f"leave-one-out on {some} rows"
+    assert module._unconverged(told, allowed=True) == ["careful", "20 of 30 rows are alike", "early"]
 
 
 def test_a_checkpoint_is_taken_up_and_removed(table, monkeypatch):
@@ -281,9 +269,9 @@ def test_a_checkpoint_is_taken_up_and_removed(table, monkeypatch):
         written(self, entries)
         raise KeyboardInterrupt
 
-    written = module.Checkpoint._write
+    written = mercer.io.Checkpoint._write
     with monkeypatch.context() as patch:
-        patch.setattr(module.Checkpoint, "_write", interrupted)
+        patch.setattr(mercer.io.Checkpoint, "_write", interrupted)
         result = run("fit", table, *options, code=130)
     assert f"the state of the fit is in {state}" in result.stderr.replace("\n", " ") and state.exists()
     assert "going on from the state" in run("fit", table, *options).stderr

@@ -1,7 +1,5 @@
 """A model for data of any kind, without parameters."""
 
-import sys
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,11 +8,9 @@ import scipy.sparse as sp
 from sklearn.datasets import load_diabetes, load_iris
 
 import mercer
-from mercer import SVC, KernelRidge
+from mercer import SVR, KernelRidge
 from mercer.cli.inputs import selected_columns
 from mercer.errors import DomainError, TargetError, TimeBudgetError
-from mercer.first_model import machine_choice as choice
-from mercer.first_model.machine_choice import choose_for_table
 from mercer.kernels import Gaussian, Match
 
 rng = np.random.default_rng(0)
@@ -25,12 +21,29 @@ def test_the_score_is_that_of_rows_held_out():
     X, y = load_diabetes(return_X_y=True)
     X, y = X[:80], y[:80]
     model = mercer.automatic(X, y)
-    assert isinstance(model, KernelRidge) and model.story_[0].startswith("regression")
-    table = {j: X[:, j] for j in range(10)}
-    chosen = choose_for_table(table, dict.fromkeys(table, "number"), y, "regression", lambda share: None)
-    error = np.sum((y[chosen.rows] - chosen.predictions) ** 2)
+    assert isinstance(model, (KernelRidge, SVR)) and model.story_[0].startswith("regression")
+    assert sorted(model.held_.rows) == list(range(80))
+    error = np.sum((y[model.held_.rows] - model.held_.predictions) ** 2)
     assert model.score_ == pytest.approx(1.0 - error / np.sum((y - y.mean()) ** 2), abs=1e-8)
-    assert model.tried_[0][1] <= model.tried_[-1][1]
+    assert model.leaderboard_[0].score >= model.leaderboard_[-1].score and model.score_error_ > 0.0
+    assert model.verdict_.startswith("Explains")
+
+
+def test_weights_groups_times_and_scores_are_heeded():
+    n = 60
+    X, time = {"x": rng.normal(size=n), "z": rng.normal(size=n)}, rng.permutation(n)
+    y = np.where(X["x"] + 0.3 * rng.normal(size=n) > 0.0, "yes", "no")
+    late = mercer.automatic(X, y, time=time, scoring="roc_auc")
+    assert set(time[late.held_.rows]) == set(range(45, 60))
+    assert late.baseline_ == 0.5 and late.score_ > 0.7 and late.verdict_.startswith("roc_auc")
+    of = np.repeat(np.arange(12), 5)  # the level of a group says nothing of other groups
+    known = {"level": rng.permutation(12)[of] + 0.01 * rng.normal(size=n)}
+    value = rng.normal(size=12)[of]
+    assert mercer.automatic(known, value).score_ > 0.8 > 0.5 > mercer.automatic(known, value, groups=of).score_
+    wrong = np.where(np.arange(n) % 2 == 0, X["x"], -X["x"])
+    weighed = mercer.automatic(X, wrong, sample_weight=np.where(np.arange(n) % 2 == 0, 1.0, 0.0))
+    assert weighed.score_ > 0.8 and np.all(weighed.held_.rows % 2 == 0)
+    assert np.all(weighed.predict(X)[X["x"] > 0.5] > 0.0)
 
 
 def test_missing_values_are_filled_in(tmp_path):
@@ -48,8 +61,11 @@ def test_missing_values_are_filled_in(tmp_path):
     assert np.isfinite(model.predict(frame.assign(x=np.nan, group=None))).all()
     matrix = np.where(np.arange(3 * n).reshape(n, 3) % 17 == 0, np.nan, rng.normal(size=(n, 3)))
     assert np.isfinite(mercer.automatic(matrix, y).predict(matrix)).all()
-    with pytest.raises(DomainError, match="texts with missing values: 'note'"):
-        mercer.automatic(frame.assign(note=[None, *(f"word {i} and more" for i in range(n - 1))]), y)
+    noted = frame.assign(note=[None if i % 5 == 0 else f"word {i} and {i % 4} more" for i in range(n)])
+    model = mercer.automatic(noted, y)
+    mercer.save(model, tmp_path / "noted.mercer")
+    again = mercer.load(tmp_path / "noted.mercer")
+    np.testing.assert_array_equal(again.predict(noted.assign(note=None)), model.predict(noted.assign(note=None)))
 
 
 def test_tables_of_all_makers_give_the_same_model():
@@ -57,7 +73,7 @@ def test_tables_of_all_makers_give_the_same_model():
     X, y = IRIS.iloc[few], SPECIES.to_numpy()[few]
     one, other = mercer.automatic(X, y), mercer.automatic(pl.DataFrame(X.to_dict("list")), y)
     third = mercer.automatic({name: X[name].to_numpy() for name in X}, y)
-    assert isinstance(one, SVC) and repr(one) == repr(other) == repr(third)
+    assert repr(one) == repr(other) == repr(third)
     assert np.array_equal(one.predict(X), other.predict(pl.DataFrame(X.to_dict("list"))))
 
 
@@ -109,20 +125,9 @@ def test_what_cannot_be_chosen_for_is_refused():
 def test_a_kernel_and_a_task_may_be_named():
     X, y = rng.normal(size=(30, 2)), np.arange(30) % 3
     model = mercer.automatic(X, y, task="regression", kernel=Gaussian(2.0))
-    assert (
-        isinstance(model, KernelRidge) and model.kernel == Gaussian(2.0) and model.story_[0] == "regression, as asked"
-    )
+    assert model.kernel == Gaussian(2.0) and model.story_[0] == "regression, as asked"
     colours = np.array(["red", "blue"] * 15, dtype=object)
     assert mercer.automatic(colours, y > 0, kernel=Match()).max_time is None
-
-
-def test_of_many_samples_some_decide(monkeypatch):
-    for module in (choice, sys.modules["mercer.first_model.any_data"]):
-        monkeypatch.setattr(module, "some_rows", lambda n, limit=40: np.arange(min(n, 40)))
-    X = rng.uniform(-3.0, 3.0, size=(100, 1))
-    model = mercer.automatic(X, np.sin(X[:, 0]), kernel=Gaussian(1.0))
-    assert any(step.startswith("40 of 100 samples") for step in model.story_)
-    assert len(model.dual_coef_) == 100
 
 
 def test_every_column_is_a_source():

@@ -2,97 +2,129 @@
 
 import numpy as np
 import pytest
+from sklearn.model_selection import cross_val_score
 
 import mercer
-from mercer import SVC, KernelMeanClassifier, KernelRidge
+from mercer import SVC, KernelRidge
+from mercer.first_model import given_rows, machines
 from mercer.first_model import machine_choice as choice
-from mercer.kernels import Gaussian, Linear, NegativeDistance, Precomputed
-from mercer.selection.automatic import RIDGES
+from mercer.first_model.given_rows import Given, folds, held_pairs
+from mercer.first_model.machines import Aim
+from mercer.first_model.sources import SampleRows, TableRows
+from mercer.kernels import Gaussian, NegativeDistance, Precomputed
 
 rng = np.random.default_rng(0)
-SOME = rng.normal(size=(40, 2))
-TWO = np.where(SOME[:, 0] ** 2 + SOME[:, 1] ** 2 + 0.3 * rng.normal(size=40) > 1.2, "out", "in")
-THREE = np.array(["a", "b", "c"])[np.digitize(SOME[:, 0] + 0.3 * rng.normal(size=40), [-0.5, 0.5])]
-KERNELS = (Gaussian(0.05), Gaussian(0.7), Gaussian(2.0), Gaussian(50.0))
+SOME = rng.normal(size=(60, 2))
+TWO = np.where(SOME[:, 0] ** 2 + SOME[:, 1] ** 2 + 0.3 * rng.normal(size=60) > 1.2, "out", "in")
+CLASSES = Aim("classification", 60)
+CURVE = np.sin(SOME[:, 0]) + 0.1 * rng.normal(size=60)
+
+
+@pytest.fixture
+def once(monkeypatch):
+    """The choice is made once, not in four folds."""
+    monkeypatch.setattr(given_rows, "FOLDED", 20)
 
 
 def nothing(share):
     return None
 
 
-def left_out(model, y):
-    said = []
-    for i in range(len(y)):
-        kept = np.arange(len(y)) != i
-        said.append(model.fit(SOME[kept], y[kept]).predict(SOME[i : i + 1])[0])
-    return np.array(said)
+def rows(*kernels, X=SOME):
+    return SampleRows.of(kernels, X)
 
 
-def test_ridge_is_the_best_by_brute_force():
-    X, kernels, told = SOME[:30], (Gaussian(0.1), Gaussian(1.0), Gaussian(30.0)), []
-    y = 100.0 + np.sin(X[:, 0]) + 0.1 * rng.normal(size=30)
-    chosen = choice.choose(kernels, X, y, 30, "regression", told.append)
-    assert told[-1] == 1.0 and len(told) == 3
-    again = KernelRidge(chosen.model.kernel, chosen.model.alpha, fit_intercept=True, leave_one_out=True).fit(X, y)
-    np.testing.assert_allclose(chosen.predictions, again.loo_predictions_, rtol=1e-6)
-    error = np.sum((chosen.predictions - y) ** 2)
-    assert chosen.score == pytest.approx(1.0 - error / np.sum((y - y.mean()) ** 2))
-    for kernel in kernels:
-        for alpha in (1e-3, 0.1, 1.0, 30.0):
-            other = KernelRidge(kernel, alpha, fit_intercept=True, leave_one_out=True).fit(X, y)
-            assert np.sum((other.loo_predictions_ - y) ** 2) >= 0.98 * error
+def test_scores_are_those_of_scikit_learn():
+    board = choice._compared(rows(Gaussian(1.0)), (Gaussian(1.0),), TWO, CLASSES, Given(scoring="accuracy"), nothing, choice.never)  # fmt: skip  # noqa: E501
+    pairs = folds(TWO, "classification", Given(), choice.FOLDS)
+    sizes = [len(out) for _, out in pairs]
+    assert {one.family.name for one in board} == {"SVC", "KernelLogisticRegression", "LSSVC"}
+    for one in board[::4]:
+        values = cross_val_score(one.model(Gaussian(1.0), CLASSES), SOME, TWO, cv=pairs)
+        assert one.tried.score == pytest.approx(np.average(values, weights=sizes), abs=1.0 / 60)  # a value of zero
+    rest = [one.tried.score for one in board[1:]]
+    assert rest == sorted(rest, reverse=True)
 
 
-def test_many_rows_decide_in_two_steps(monkeypatch):
-    monkeypatch.setattr(choice, "COARSE", 20)
-    told = []
-    chosen = choice.choose(
-        (Gaussian(0.01), Gaussian(1.0)), SOME, np.sin(SOME[:, 0]), 40, "regression", told.append
-    )  # fmt: skip
-    assert chosen.model.kernel == Gaussian(1.0) and len(chosen.predictions) == 40
-    assert told == sorted(told) and told[-1] == 1.0
+def test_the_usual_machine_unless_another_is_better_by_more_than_its_error():
+    def one(family, scores):
+        return choice._Candidate(family, 0, {}, choice.Tried("", np.mean(scores), 0.0, 0.0, 60), np.array(scores))
+
+    usual = one(machines.MARGIN, [0.8, 0.9, 0.7])
+    noisy = one(machines.SQUARES, [0.7, 1.0, 0.73])  # by one per cent, and its error is nine
+    better = one(machines.LOGISTIC, [0.82, 0.92, 0.73])
+    assert choice._preferred([noisy, usual], machines.MARGIN)[0] is usual
+    assert choice._preferred([better, noisy, usual], machines.MARGIN)[0] is better
+
+
+def test_what_is_late_is_left_out():
+    given = Given(scoring="accuracy")
+    board = choice._compared(rows(Gaussian(1.0)), (Gaussian(1.0),), TWO, CLASSES, given, nothing, lambda: True)
+    assert {one.family.name for one in board} == {"SVC"}  # what was begun is ended
+
+
+def test_few_rows_are_not_judged():
+    chosen = choice.choose(rows(Gaussian(1.0), X=SOME[:3]), CURVE[:3], "regression", Given(scoring="r2"), nothing)
+    assert isinstance(chosen.model, KernelRidge) and np.isnan(chosen.leaderboard[0].score)
+
+
+def test_predictions_are_of_models_that_were_chosen_without_the_rows(monkeypatch):
+    seen, real = [], choice._pick
+
+    def spied(source, y, *rest):
+        seen.append(len(y))
+        return real(source, y, *rest)
+
+    monkeypatch.setattr(choice, "_pick", spied)
+    chosen = choice.choose(rows(Gaussian(1.0)), CURVE, "regression", Given(scoring="r2"), nothing)
+    assert seen == [45, 45, 45, 45, 60] and sorted(chosen.held.rows) == list(range(60))
+    pairs = held_pairs(CURVE, "regression", Given())
+    y = CURVE.copy()
+    y[pairs[0][1]] = 1e6  # targets of rows held out: predictions of these rows do not see them
+    again = choice.choose(rows(Gaussian(1.0)), y, "regression", Given(scoring="r2"), nothing)
+    np.testing.assert_array_equal(again.held.predictions[:15], chosen.held.predictions[:15])
+    error = np.sum((CURVE[chosen.held.rows] - chosen.held.predictions) ** 2)
+    assert chosen.judgement.score == pytest.approx(1.0 - error / np.sum((CURVE - CURVE.mean()) ** 2))
+    assert "4 folds" in chosen.method
+
+
+def test_of_many_rows_the_choice_is_made_once(monkeypatch):
+    X = rng.uniform(-3.0, 3.0, size=(400, 1))
+    y, shares = np.sin(X[:, 0]), []
+    monkeypatch.setattr(choice, "COARSE", 100)
+    chosen = choice.choose(rows(Gaussian(1.0), X=X), y, "regression", Given(scoring="r2"), shares.append)
+    assert len(chosen.held.rows) == 100 and chosen.method.startswith("100 rows held out")
+    kept = np.setdiff1d(np.arange(400), chosen.held.rows)
+    alone = chosen.model.fit(X[kept], y[kept]).predict(X[chosen.held.rows])
+    np.testing.assert_allclose(chosen.held.predictions, alone, rtol=1e-6, atol=1e-8)
+    assert shares == sorted(shares) and shares[-1] == 1.0
+    assert {one.size for one in chosen.leaderboard} == {100, 300}  # the best were compared on more rows
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e200])
-def test_targets_of_any_size(size):
-    chosen = choice.choose((Gaussian(1.0),), SOME, size * np.sin(SOME[:, 0]), 40, "regression", nothing)
-    assert chosen.score > 0.9 and np.all(np.isfinite(chosen.predictions))
+def test_targets_of_any_size(size, once):
+    chosen = choice.choose(rows(Gaussian(1.0)), size * CURVE, "regression", Given(scoring="r2"), nothing)
+    assert chosen.judgement.score > 0.7 and np.all(np.isfinite(chosen.held.predictions))
 
 
-def test_a_constant_target_takes_the_largest_ridge():
-    chosen = choice.choose((Gaussian(1.0),), SOME[:9], np.full(9, 3.0), 9, "regression", nothing)
-    np.testing.assert_allclose(chosen.predictions, 3.0)
-    assert chosen.model.alpha == RIDGES[-1]
+def test_weights_count_as_copies():
+    w = rng.integers(0, 3, size=60).astype(float)
+    chosen = choice.choose(rows(Gaussian(1.0)), CURVE, "regression", Given(weight=w, scoring="r2"), nothing)
+    assert np.all(w[chosen.held.rows] > 0.0) and len(chosen.held.rows) == np.sum(w > 0.0)
+    true = CURVE[chosen.held.rows]
+    total = np.sum(w[chosen.held.rows] * (true - np.average(true, weights=w[chosen.held.rows])) ** 2)
+    error = np.sum(w[chosen.held.rows] * (true - chosen.held.predictions) ** 2)
+    assert chosen.judgement.score == pytest.approx(1.0 - error / total)
 
 
-@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
-def test_machines_are_what_as_many_fits_say(y):
-    kernel, C, score = choice._margin(KERNELS, KERNELS[0].pack(SOME), y, nothing)
-    assert C in choice.COSTS
-    said = mercer.choosing.left_out_predictions(SVC(kernel, C=C), SOME, y)
-    assert score == np.mean(said == y)
-    assert np.mean(said == left_out(SVC(kernel, C=C), y)) >= 39 / 40  # a value of zero goes either way
-
-
-def test_of_equals_the_smallest_cost_and_the_smoothest_kernel_is_taken():
-    far = np.vstack([SOME[:20] * 0.1 - 5.0, SOME[20:40] * 0.1 + 5.0])
-    kernels = (Gaussian(1.0), Gaussian(2.0), Gaussian(4.0))
-    S, y = kernels[0].pack(far), np.repeat([0, 1], 20)
-    assert choice._margin(kernels, S, y, nothing) == (Gaussian(4.0), 1.0, 1.0)
-    assert choice._means(kernels, S, y) == (Gaussian(4.0), 1.0)
-
-
-def test_only_the_best_kernels_meet_the_other_costs(monkeypatch):
-    seen, real, shares = [], choice.search, []
-
-    def counted(model, S, y, grid, **more):
-        seen.append((len(grid["kernel"]), grid["C"]))
-        return real(model, S, y, grid, **more)
-
-    monkeypatch.setattr(choice, "search", counted)
-    choice._margin(KERNELS, KERNELS[0].pack(SOME), TWO, shares.append)
-    assert seen == [(4, [10.0]), (3, [1.0, 3.0, 30.0, 100.0])]
-    assert shares == sorted(shares) and shares[-1] == 1.0 and len(shares) == 7
+def test_candidates_are_compared_by_the_score_asked_for():
+    given = Given(scoring="neg_log_loss")
+    board = choice._compared(rows(Gaussian(1.0)), (Gaussian(1.0),), TWO, CLASSES, given, nothing, choice.never)
+    assert board[0].tried.score < 0.0
+    one = next(one for one in board if one.family.name == "KernelLogisticRegression")
+    pairs = folds(TWO, "classification", Given(), choice.FOLDS)
+    values = cross_val_score(one.model(Gaussian(1.0), CLASSES), SOME, TWO, cv=pairs, scoring="neg_log_loss")
+    assert one.tried.score == pytest.approx(np.average(values, weights=[len(out) for _, out in pairs]), rel=1e-4)
 
 
 def test_a_monitor_may_stop_it():
@@ -100,46 +132,50 @@ def test_a_monitor_may_stop_it():
         raise TimeoutError
 
     with pytest.raises(TimeoutError):
-        choice.choose(KERNELS, SOME, TWO, 40, "classification", stop)
+        choice.choose(rows(Gaussian(1.0)), TWO, "classification", Given(scoring="accuracy"), stop)
 
 
 def test_other_kernels_and_precomputed_ones():
-    y = SOME[:, 0] > 0
-    S = Linear().pack(SOME)
-    assert choice._margin((Linear(),), S, y, nothing)[2] > 0.9
-    assert choice._margin((NegativeDistance(),), S, y, nothing)[2] > 0.8  # conditionally positive definite
-    K = Precomputed().pack(Gaussian(1.0)(SOME))
-    assert choice._margin((Precomputed(),), K, y, nothing)[1:] == choice._margin((Gaussian(1.0),), S, y, nothing)[1:]
+    given = Given(scoring="accuracy")
+    distance = choice._compared(rows(NegativeDistance()), (NegativeDistance(),), TWO, CLASSES, given, nothing, choice.never)  # fmt: skip  # noqa: E501
+    assert distance[0].tried.score > 0.7  # conditionally positive definite
+    K = Gaussian(1.0)(SOME)
+    own = choice._compared(rows(Precomputed(), X=K), (Precomputed(),), TWO, CLASSES, given, nothing, choice.never)
+    plain = choice._compared(rows(Gaussian(1.0)), (Gaussian(1.0),), TWO, CLASSES, given, nothing, choice.never)
+    assert own[0].tried.score == pytest.approx(plain[0].tried.score, abs=1.0 / 60)
 
 
-def test_a_class_of_one():
-    y = np.where(np.arange(40) == 3, "lonely", TWO)
-    assert choice.choose((Gaussian(1.0),), SOME, y, 40, "classification", nothing).score > 0.6
+def test_a_class_of_one(once):
+    y = np.where(np.arange(60) == 3, "lonely", TWO)
+    chosen = choice.choose(rows(Gaussian(1.0)), y, "classification", Given(scoring="accuracy"), nothing)
+    assert chosen.judgement.score > 0.5
 
 
-def test_means_are_the_best_by_brute_force():
-    kernels = (Gaussian(0.05), Gaussian(1.0), Gaussian(4.0))
-    kernel, score = choice._means(kernels, kernels[0].pack(SOME), THREE)
-    hits = [np.mean(left_out(KernelMeanClassifier(k), THREE) == THREE) for k in kernels]
-    assert score == pytest.approx(max(hits)) and hits[kernels.index(kernel)] == max(hits)
-
-
-def test_a_table_is_scored_by_rows_that_took_no_part():
+def test_a_table(once):
     columns = {"x": rng.normal(size=60), "group": ["a", "b", "c"] * 20, "noise": rng.normal(size=60)}
     y = np.sin(columns["x"]) + (np.arange(60) % 3 == 0)
-    kinds, shares = {"x": "number", "group": "category", "noise": "number"}, []
-    chosen = choice.choose_for_table(columns, kinds, y, "regression", shares.append)
-    assert sorted(chosen.rows) == list(range(60)) and "4 folds" in chosen.method
-    error, total = np.sum((y[chosen.rows] - chosen.predictions) ** 2), np.sum((y - y.mean()) ** 2)
-    assert chosen.score == pytest.approx(1.0 - error / total) and chosen.score > 0.7
-    assert [error for _, error in chosen.tried] == sorted(error for _, error in chosen.tried)
-    assert shares == sorted(shares) and shares[-1] == 1.0
-    classes = np.where(y > y.mean(), "high", "low")
-    named = choice.choose_for_table(columns, kinds, classes, "classification", shares.append)
-    assert isinstance(named.model, SVC) and named.score == np.mean(named.predictions == classes[named.rows])
+    source = TableRows(columns, {"x": "number", "group": "category", "noise": "number"})
+    chosen = choice.choose(source, y, "regression", Given(scoring="r2"), nothing)
+    assert chosen.judgement.score > 0.7 and chosen.steps[0].startswith("lengths of the columns")
 
 
 def test_a_target_of_noise_has_no_flattering_score():
     columns, y = {str(j): rng.normal(size=80) for j in range(12)}, rng.normal(size=80)
-    chosen = choice.choose_for_table(columns, dict.fromkeys(columns, "number"), y, "regression", nothing)
-    assert chosen.score < 0.25  # nothing can be predicted; the scatter of 80 squares is about a sixth of their mean
+    source = TableRows(columns, dict.fromkeys(columns, "number"))
+    chosen = choice.choose(source, y, "regression", Given(scoring="r2"), nothing)
+    assert chosen.judgement.score < 0.25  # nothing can be predicted; the scatter of 80 squares is a sixth of their mean
+    assert "no better than guessing" in chosen.judgement.verdict
+
+
+def test_what_was_found_is_told_and_kept(tmp_path, once):
+    chosen = choice.choose(rows(Gaussian(1.0)), TWO, "classification", Given(scoring="accuracy"), nothing)
+    model = chosen.model.fit(SOME, TWO)
+    chosen.tell(model, ["as asked"])
+    mercer.save(model, tmp_path / "m.mercer")
+    again = mercer.load(tmp_path / "m.mercer")
+    assert again.leaderboard_ == model.leaderboard_ and again.leaderboard_[0].score >= again.leaderboard_[-1].score
+    np.testing.assert_array_equal(again.held_.probabilities, model.held_.probabilities)
+    np.testing.assert_array_equal(again.held_.predictions, model.held_.predictions)
+    for name in ("score_", "score_error_", "baseline_", "verdict_", "story_"):
+        assert getattr(again, name) == getattr(model, name)
+    assert isinstance(model, (SVC, KernelRidge)) or hasattr(model, "classes_")

@@ -1,7 +1,7 @@
 r"""Length scales of the columns of a table, by the evidence of least squares with a prior that holds them together.
 
-With :math:`C = K_\ell + \lambda I` on n samples, targets Y of k columns whose amplitudes are maximised in closed form,
-and lengths :math:`\ell_g = e^{t_g}`, one for each group of coordinates,
+With :math:`C = K_\ell + \lambda W^{-1}` on n samples of weights w, whose mean is one, targets Y of k columns whose
+amplitudes are maximised in closed form, and lengths :math:`\ell_g = e^{t_g}`, one for each group of coordinates,
 
 .. math::
     J(t, \lambda) = \frac{1}{k} \sum_{c=1}^k \Bigl( \frac n2 \log \frac{y_c^\top C^{-1} y_c}{n} \Bigr)
@@ -27,7 +27,7 @@ from scipy.optimize import minimize
 import mercer.kernels  # whose names are imported when they are used
 from mercer.arrays import Floats, Indices
 
-__all__ = ["PROFILES", "Lengths", "Profile", "evidence", "held_together", "left_out", "same_length"]
+__all__ = ["PROFILES", "Lengths", "Profile", "Rows", "evidence", "held_together", "left_out", "same_length"]
 
 NOISES = (1e-3, 1e-2, 1e-1)  # at which a search begins
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of lengths in units of the root of the number of coordinates
@@ -44,6 +44,19 @@ class Profile(NamedTuple):
     name: str
     values: Callable[[Floats], tuple[Floats, Floats]]
     kernel: Callable[[Any], Any]
+
+
+class Rows(NamedTuple):
+    """Coordinates (n, p), targets (n, k), the group of each coordinate, and weights (n,) of mean one."""
+
+    X: Floats
+    Y: Floats
+    groups: Indices
+    weight: Floats
+
+    def take(self, some: Any) -> Rows:
+        """Return some of the rows; their weights are left as they are."""
+        return Rows(self.X[some], self.Y[some], self.groups, self.weight[some])
 
 
 class Lengths(NamedTuple):
@@ -79,13 +92,14 @@ PROFILES = (
 
 
 def evidence(
-    t: Floats, log_noise: float, X: Floats, Y: Floats, groups: Indices, profile: Profile, weight: float = 0.0
+    t: Floats, log_noise: float, rows: Rows, profile: Profile, prior: float = 0.0
 ) -> tuple[float, Floats, float]:
     """Return the criterion J, its derivatives in the logarithms of the lengths, and that in the one of the noise."""
+    Y, groups = rows.Y, rows.groups
     n, k = Y.shape
-    Z = X * np.exp(-t)[groups]
+    Z = rows.X * np.exp(-t)[groups]
     K, slope = profile.values(squared_distances(Z, Z))
-    noise = float(np.exp(log_noise))
+    noise = np.exp(log_noise) / rows.weight
     C = K
     C[np.diag_indices(n)] += noise
     factor, failed = _LAPACK.dpotrf(C, lower=1, clean=1, overwrite_a=1)
@@ -97,13 +111,13 @@ def evidence(
     A = inverse @ Y
     squares = np.einsum("ij,ij->j", Y, A) / n
     spread = t - t.mean()
-    value = 0.5 * n * float(np.log(squares).mean()) + 0.5 * logarithm + 0.5 * weight * float(spread @ spread)
+    value = 0.5 * n * float(np.log(squares).mean()) + 0.5 * logarithm + 0.5 * prior * float(spread @ spread)
     G = 0.5 * (inverse - (A / (k * squares)) @ A.T)  # dJ / dC
     W = G * slope
     # sum of W_ij (z_i - z_j)^2 over pairs, for each coordinate
     moved = 2.0 * (W.sum(axis=1) @ (Z * Z)) - 2.0 * np.einsum("ij,ij->j", W @ Z, Z)
-    gradient = -2.0 * np.bincount(groups, weights=moved, minlength=len(t)) + weight * spread
-    return value, gradient, noise * float(np.trace(G))
+    gradient = -2.0 * np.bincount(groups, weights=moved, minlength=len(t)) + prior * spread
+    return value, gradient, float(noise @ np.diag(G))
 
 
 def squared_distances(A: Floats, B: Floats) -> Floats:
@@ -114,17 +128,17 @@ def squared_distances(A: Floats, B: Floats) -> Floats:
     return np.maximum(s, 0.0, out=s)
 
 
-def same_length(X: Floats, Y: Floats, groups: Indices, profile: Profile) -> Lengths:
+def same_length(rows: Rows, profile: Profile) -> Lengths:
     """Return the best length that all coordinates share, and the noise."""
-    count = int(groups.max()) + 1
+    count = int(rows.groups.max()) + 1
 
     def criterion(p: Floats) -> tuple[float, Floats]:
-        value, gradient, noise = evidence(np.full(count, p[0]), p[1], X, Y, groups, profile)
+        value, gradient, noise = evidence(np.full(count, p[0]), p[1], rows, profile)
         return value, np.array([gradient.sum(), noise])
 
-    scale, few = 0.5 * np.log(X.shape[1]), slice(FEW)
+    scale, few = 0.5 * np.log(rows.X.shape[1]), rows.take(slice(FEW))
     starts = [np.array([scale + np.log(factor), np.log(noise)]) for factor in FACTORS for noise in NOISES]
-    begun = [evidence(np.full(count, p[0]), p[1], X[few], Y[few], groups, profile)[0] for p in starts]
+    begun = [evidence(np.full(count, p[0]), p[1], few, profile)[0] for p in starts]
     best = np.clip(starts[int(np.argmin(begun))], *np.transpose([LENGTHS, NOISE]))
     found = minimize(
         criterion, best, jac=True, method="L-BFGS-B", bounds=[LENGTHS, NOISE], options={"maxiter": STEPS // 2}
@@ -132,11 +146,11 @@ def same_length(X: Floats, Y: Floats, groups: Indices, profile: Profile) -> Leng
     return Lengths(np.full(count, found.x[0]), float(found.x[1]), float(found.fun))
 
 
-def held_together(X: Floats, Y: Floats, groups: Indices, profile: Profile, weight: float, start: Lengths) -> Lengths:
+def held_together(rows: Rows, profile: Profile, prior: float, start: Lengths) -> Lengths:
     """Return the best length of each group and the noise, from a start on."""
 
     def criterion(p: Floats) -> tuple[float, Floats]:
-        value, gradient, noise = evidence(p[:-1], p[-1], X, Y, groups, profile, weight)
+        value, gradient, noise = evidence(p[:-1], p[-1], rows, profile, prior)
         return value, np.append(gradient, noise)
 
     found = minimize(
@@ -150,14 +164,12 @@ def held_together(X: Floats, Y: Floats, groups: Indices, profile: Profile, weigh
     return Lengths(found.x[:-1], float(found.x[-1]), float(found.fun))
 
 
-def left_out(
-    X: Floats, Y: Floats, groups: Indices, profile: Profile, at: Lengths, rows: Indices, kept: Indices
-) -> Floats:
-    """Return predictions of some rows by least squares on the others."""
-    scale = np.exp(-at.log_lengths)[groups]
-    A, B = X[kept] * scale, X[rows] * scale
+def left_out(rows: Rows, profile: Profile, at: Lengths, kept: Indices, out: Indices) -> Floats:
+    """Return predictions of some rows by least squares on others."""
+    scale = np.exp(-at.log_lengths)[rows.groups]
+    A, B = rows.X[kept] * scale, rows.X[out] * scale
     K = profile.values(squared_distances(A, A))[0]
-    K[np.diag_indices(len(kept))] += np.exp(at.log_noise)
+    K[np.diag_indices(len(kept))] += np.exp(at.log_noise) / rows.weight[kept]
     factor, _ = _LAPACK.dpotrf(K, lower=1, overwrite_a=1)
-    solution, _ = _LAPACK.dpotrs(factor, Y[kept], lower=1)
+    solution, _ = _LAPACK.dpotrs(factor, rows.Y[kept], lower=1)
     return profile.values(squared_distances(B, A))[0] @ solution

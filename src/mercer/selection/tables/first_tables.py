@@ -1,46 +1,50 @@
-"""The first model of a table: missing values are filled in, every column gets a length, the score is of rows held out.
-
-The whole choice is made once on a part of the rows, for a score of rows that took no part in it, and once on all of
-them for the model.
-"""
+"""Kernels for the rows of a table: every column gets a length, and texts stand beside the other columns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from mercer.arrays import Array, Indices
+from mercer.arrays import Array, Floats, Indices
+from mercer.domains.missing_values import is_missing
 from mercer.kernels import Kernel
-from mercer.selection.automatic import some_rows, text_kernel
-from mercer.selection.tables.table_choice import (
-    AVERAGED,
-    FOLDS,
-    Candidate,
-    codes_of,
-    compare_lengths,
-    encoded_kernel,
-    fold_numbers,
-)
+from mercer.selection.automatic import text_kernel
+from mercer.selection.tables.column_lengths import Rows
+from mercer.selection.tables.table_choice import AVERAGED, FOLDS, Candidate, codes_of, compare_lengths, encoded_kernel
 from mercer.selection.tables.table_encoder import TableEncoder
+from mercer.selection.tables.text_column import TextColumn
 
-__all__ = ["AVERAGED", "FEWEST", "Held", "held_out", "is_encoded", "learned_kernels", "rows_of_columns"]
+__all__ = [
+    "AVERAGED",
+    "FEWEST",
+    "FOLDS",
+    "Learned",
+    "is_encoded",
+    "learn_lengths",
+    "rows_for_lengths",
+    "rows_of_columns",
+]
 
 FEWEST = 20  # rows; of fewer no lengths can be learned
 SMALL = 400  # rows that learn the lengths of a table of some rows
 LARGE = 600  # and of one of many
 MANY = 2000
-FOLDED = 300  # rows up to which all are held out in turn; of more, a quarter
-PARTS = 4
 TEXT_SHARES = (0.3, 1.0, 3.0)  # of texts beside the other columns
 ENCODED = ("number", "category", "date")
+SCALES = ("standard", "scores")
 
 
 def is_encoded(kinds: Mapping[Any, str], n: int) -> bool:
     """Return whether a table has columns whose lengths can be learned from so many rows."""
     return n >= FEWEST and any(kind in ENCODED for kind in kinds.values())
+
+
+def rows_for_lengths(n: int) -> int:
+    """Return how many of n rows learn lengths."""
+    return SMALL if n <= MANY else LARGE
 
 
 def rows_of_columns(columns: Mapping[Any, Any], rows: Indices) -> dict[Any, Any]:
@@ -51,10 +55,48 @@ def rows_of_columns(columns: Mapping[Any, Any], rows: Indices) -> dict[Any, Any]
     }
 
 
-def learned_kernels(
-    columns: Mapping[Any, Any], kinds: Mapping[Any, str], y: Array, task: str, watch: Callable[[float], Any]
-) -> tuple[tuple[Kernel, ...], list[Candidate]]:
-    """Return kernels for the rows of a table, and what was compared to find them, the best first.
+@dataclass(frozen=True)
+class Learned:
+    """Lengths of the columns of a table: what was compared, the best first, and the coordinates they belong to."""
+
+    tried: list[Candidate]
+    names: dict[str, list[str]]
+
+    def described(self) -> str:
+        """Say what was found."""
+        said = f"lengths of the columns by least squares: {self.tried[0].described()} is best of {len(self.tried)} "
+        mean = f", the mean of the best {min(len(self.tried), AVERAGED)} is taken" if len(self.tried) > 1 else ""
+        return f"{said}kernels{mean}"
+
+    def kernels(self, columns: Mapping[Any, Any], kinds: Mapping[Any, str]) -> tuple[Kernel, ...]:
+        """Return kernels for the rows of a table, whose scales and categories are learned from these rows."""
+        table, texts = _parts(columns, kinds)
+        encoders = {numbers: TableEncoder(numbers).fit(table) for numbers in SCALES}
+        tried = [_renamed(one, self.names[one.numbers], encoders[one.numbers].names_) for one in self.tried[:AVERAGED]]
+        kernel = encoded_kernel(tried, encoders)
+        others = [_text_kernel(name, values) for name, values in texts.items()]
+        if not others:
+            return (kernel,)
+        kernels = []
+        for share in TEXT_SHARES:
+            total = kernel
+            for other in others:
+                total = total + share * other
+            kernels.append(total)
+        return tuple(kernels)
+
+
+def learn_lengths(
+    columns: Mapping[Any, Any],
+    kinds: Mapping[Any, str],
+    y: Array,
+    task: str,
+    rows: Indices,
+    pairs: Sequence[tuple[Indices, Indices]],
+    weight: Floats | None,
+    watch: Callable[[float], Any],
+) -> Learned:
+    """Learn the lengths of the columns of a table from some of its rows.
 
     Parameters
     ----------
@@ -62,72 +104,41 @@ def learned_kernels(
         Columns that vary, by name: of numbers and categories with missing values (NaN, None), or of texts.
     y : (n,) array
     task : "classification" or "regression"
+    rows : (m,) array of int
+        Which rows learn.
+    pairs : sequence of pairs of index arrays
+        Which of them predict which others.
+    weight : (m,) array or None
+        Of these rows; positive.
     watch : callable
         Told the share that is done.
     """
-    names = [name for name, kind in kinds.items() if kind in ENCODED]
-    texts = [name for name, kind in kinds.items() if kind == "text"]
-    table = {name: columns[name] for name in names}
-    encoders = {numbers: TableEncoder(numbers).fit(table) for numbers in ("standard", "scores")}
-    rows = some_rows(len(y), SMALL if len(y) <= MANY else LARGE)
-    some = rows_of_columns(table, rows)
-    tables = {numbers: (encoder.transform(some), encoder.groups_) for numbers, encoder in encoders.items()}
-    Y = codes_of(y[rows], task)
-    found = compare_lengths(tables, Y, fold_numbers(y[rows], task, FOLDS), watch)
-    kernel = encoded_kernel(found, encoders)
-    others = [text_kernel(columns[name]).on(name) for name in texts]
-    if not others:
-        return (kernel,), found
-    kernels = []
-    for share in TEXT_SHARES:
-        total = kernel
-        for other in others:
-            total = total + share * other
-        kernels.append(total)
-    return tuple(kernels), found
+    table, _ = _parts(columns, kinds)
+    encoders = {numbers: TableEncoder(numbers).fit(table) for numbers in SCALES}
+    some, Y = rows_of_columns(table, rows), codes_of(y[rows], task)
+    w = np.ones(len(rows)) if weight is None else weight / float(weight.mean())
+    Y = Y - np.average(Y, axis=0, weights=w)
+    tables = {numbers: Rows(encoder.transform(some), Y, encoder.groups_, w) for numbers, encoder in encoders.items()}
+    names = {numbers: encoder.names_ for numbers, encoder in encoders.items()}
+    return Learned(compare_lengths(tables, pairs, watch), names)
 
 
-class Held(NamedTuple):
-    """Predictions of rows by models that were chosen and fitted without them."""
+def _text_kernel(name: Any, values: Sequence[Any]) -> Kernel:
+    """Return a kernel for a column of texts, some of which may be missing."""
+    held = [str(text) for text in values if not is_missing(text)]
+    kernel = text_kernel(held)
+    return kernel.on(name) if len(held) == len(values) else kernel.of(TextColumn(name).fit({name: values}))
 
-    predictions: Array
-    rows: Indices
-    method: str
+
+def _parts(columns: Mapping[Any, Any], kinds: Mapping[Any, str]) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    """Return the columns that have lengths, and those that hold texts."""
+    encoded = {name: columns[name] for name, kind in kinds.items() if kind in ENCODED}
+    return encoded, {name: columns[name] for name, kind in kinds.items() if kind == "text"}
 
 
-def held_out(
-    columns: Mapping[Any, Any], y: Array, task: str, chosen: Callable[..., Any], watch: Callable[[float], Any]
-) -> Held:
-    """Return predictions of rows held out: of a quarter of them, or of small tables of each quarter in turn.
-
-    Parameters
-    ----------
-    columns : dict of columns
-    y : (n,) array
-    task : "classification" or "regression"
-    chosen : callable
-        Makes the whole choice for some rows, and returns a model that is not fitted: takes columns, targets, and a
-        function that is told the share that is done.
-    watch : callable
-        Told the share that is done of all.
-    """
-    rows = some_rows(len(y))
-    fold = fold_numbers(y[rows], task, PARTS)
-    parts = range(PARTS) if len(rows) <= FOLDED else range(1)
-    guesses, places = [], []
-    for part in parts:
-        out, kept = rows[fold == part], rows[fold != part]
-        if len(np.unique(y[kept])) < 2:
-            continue
-        some = rows_of_columns(columns, kept)
-        model: Any = clone(chosen(some, y[kept], lambda share, part=part: watch((part + share) / len(parts))))
-        if "probability" in model.get_params():
-            model.set_params(probability=False)  # which would change no prediction
-        guesses.append(np.asarray(model.fit(some, y[kept]).predict(rows_of_columns(columns, out))))
-        places.append(out)
-    if not guesses:
-        return Held(y[:0], rows[:0], "not validated")
-    count = sum(map(len, places))
-    folded = f"{count} rows in {PARTS} folds, the whole choice made in each"
-    method = folded if len(parts) > 1 else f"{count} rows held out, the whole choice made without them"
-    return Held(np.concatenate(guesses), np.concatenate(places), method)
+def _renamed(candidate: Candidate, before: Sequence[str], names: Sequence[str]) -> Candidate:
+    """Return a candidate with a length for each of some names; those that are new get the mean of the others."""
+    known = dict(zip(before, candidate.lengths.log_lengths, strict=True))
+    mean = float(np.mean(candidate.lengths.log_lengths))
+    lengths = np.array([known.get(name, mean) for name in names])
+    return candidate._replace(lengths=candidate.lengths._replace(log_lengths=lengths))

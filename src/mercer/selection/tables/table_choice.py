@@ -15,7 +15,15 @@ import numpy as np
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.kernels import Kernel
-from mercer.selection.tables.column_lengths import PROFILES, Lengths, Profile, held_together, left_out, same_length
+from mercer.selection.tables.column_lengths import (
+    PROFILES,
+    Lengths,
+    Profile,
+    Rows,
+    held_together,
+    left_out,
+    same_length,
+)
 from mercer.selection.tables.table_encoder import TableEncoder
 
 __all__ = ["AVERAGED", "FOLDS", "Candidate", "codes_of", "compare_lengths", "encoded_kernel", "fold_numbers"]
@@ -73,58 +81,55 @@ def fold_numbers(y: Array, task: str, folds: int) -> Indices:
 
 
 def compare_lengths(
-    tables: Mapping[str, tuple[Floats, Indices]], Y: Floats, fold: Indices, watch: Callable[[float], Any]
+    tables: Mapping[str, Rows], pairs: Sequence[tuple[Indices, Indices]], watch: Callable[[float], Any]
 ) -> list[Candidate]:
     """Return what was tried, the best first.
 
     Parameters
     ----------
-    tables : dict of str to (coordinates, groups)
-        The rows as `TableEncoder` has them, by how it scales numbers.
-    Y : (n, k) array
-        From `codes_of`.
-    fold : (n,) array of int
-        From `fold_numbers`.
+    tables : dict of str to Rows
+        The rows as `TableEncoder` has them, by how it scales numbers, with targets from `codes_of`.
+    pairs : sequence of pairs of index arrays
+        Rows to learn from, and rows to predict.
     watch : callable
         Told the share that is done.
     """
     total, done = len(tables) * len(PROFILES) + REFINED * len(WEIGHTS), 0
     first: list[Candidate] = []
-    for numbers, (X, groups) in tables.items():
+    for numbers, rows in tables.items():
         for profile in PROFILES:
-            lengths = same_length(X, Y, groups, profile)
-            error = _error(X, Y, groups, profile, fold, lambda kept, lengths=lengths: lengths)
+            lengths = same_length(rows, profile)
+            error = _error(rows, profile, pairs, lambda kept, lengths=lengths: lengths)
             first.append(Candidate(numbers, profile, lengths, None, error))
             done += 1
             watch(done / total)
     first.sort(key=lambda candidate: candidate.error)
     found = list(first)
     for start in first[:REFINED]:
-        X, groups = tables[start.numbers]
-        if not 1 < int(groups.max()) + 1 <= MOST_GROUPS:
+        rows = tables[start.numbers]
+        if not 1 < int(rows.groups.max()) + 1 <= MOST_GROUPS:
             continue
         for weight in WEIGHTS:
-            learn = lambda kept, X=X, groups=groups, start=start, weight=weight: held_together(  # noqa: E731
-                X[kept], Y[kept], groups, start.profile, weight, start.lengths
+            learn = lambda kept, rows=rows, start=start, weight=weight: held_together(  # noqa: E731
+                rows.take(kept), start.profile, weight, start.lengths
             )
-            error = _error(X, Y, groups, start.profile, fold, learn)
-            lengths = learn(np.arange(len(Y)))
-            found.append(Candidate(start.numbers, start.profile, lengths, weight, error))
+            error = _error(rows, start.profile, pairs, learn)
+            found.append(Candidate(start.numbers, start.profile, learn(slice(None)), weight, error))
             done += 1
             watch(min(done / total, 1.0))
     return sorted(found, key=lambda candidate: candidate.error)
 
 
 def _error(
-    X: Floats, Y: Floats, groups: Indices, profile: Profile, fold: Indices, learn: Callable[[Indices], Lengths]
+    rows: Rows, profile: Profile, pairs: Sequence[tuple[Indices, Indices]], learn: Callable[[Any], Lengths]
 ) -> float:
     """Return the mean squared error of rows that were left out when lengths were learned and functions fitted."""
-    squares = 0.0
-    for number in np.unique(fold):
-        rows, kept = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
-        guesses = left_out(X, Y, groups, profile, learn(kept), rows, kept)
-        squares += float(np.sum((guesses - Y[rows]) ** 2))
-    return squares / Y.size
+    squares = total = 0.0
+    for kept, out in pairs:
+        guesses = left_out(rows, profile, learn(kept), kept, out)
+        squares += float(rows.weight[out] @ np.sum((guesses - rows.Y[out]) ** 2, axis=1))
+        total += float(rows.weight[out].sum()) * rows.Y.shape[1]
+    return squares / total if total else float("inf")
 
 
 def encoded_kernel(found: Sequence[Candidate], encoders: Mapping[str, TableEncoder]) -> Kernel:

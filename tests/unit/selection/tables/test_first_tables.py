@@ -1,13 +1,17 @@
-"""The choice for a table, and its score of rows that took no part in it."""
+"""Kernels for tables whose lengths are learned."""
 
 import numpy as np
 import pytest
 
-from mercer import KernelRidge
-from mercer.kernels import Gaussian
-from mercer.selection.tables.first_tables import held_out, is_encoded, learned_kernels, rows_of_columns
+from mercer.selection.tables.first_tables import Learned, is_encoded, learn_lengths, rows_of_columns
 
 rng = np.random.default_rng(0)
+ALL = np.arange(24)
+PAIRS = [(ALL[::2], ALL[1::2]), (ALL[1::2], ALL[::2])]
+
+
+def learned(columns, kinds, y, weight=None):
+    return learn_lengths(columns, kinds, y, "regression", ALL, PAIRS, weight, lambda share: None)
 
 
 def test_what_has_lengths():
@@ -22,35 +26,28 @@ def test_rows():
 
 def test_texts_are_joined_at_several_shares():
     columns = {"x": rng.normal(size=24), "note": ["a red door", "the blue door", "one red wall"] * 8}
-    kernels, tried = learned_kernels(
-        columns, {"x": "number", "note": "text"}, rng.normal(size=24), "regression", lambda share: None
-    )
-    assert len(kernels) == 3 and all("TfIdf" in repr(kernel) for kernel in kernels) and len(tried) == 6
+    kinds = {"x": "number", "note": "text"}
+    found = learned(columns, kinds, rng.normal(size=24))
+    kernels = found.kernels(columns, kinds)
+    assert len(kernels) == 3 and all("TfIdf" in repr(kernel) for kernel in kernels) and len(found.tried) == 6
     assert kernels[0].learn(kernels[0].pack(columns))(columns).shape == (24, 24)
 
 
-def test_rows_held_out_take_no_part():
-    seen, shares = [], []
-
-    def chosen(some, values, watch):
-        watch(1.0)
-        seen.append(set(some["row"]))
-        return KernelRidge(Gaussian(1.0).on(["x"]), 0.1)
-
-    x, y = rng.normal(size=200), rng.normal(size=200)
-    held = held_out({"x": x, "row": np.arange(200.0)}, y, "regression", chosen, shares.append)
-    assert shares == [0.25, 0.5, 0.75, 1.0]
-    assert len(seen) == 4 and sorted(held.rows) == list(range(200)) and "4 folds" in held.method
-    kept = np.setdiff1d(np.arange(200), held.rows[:50])
-    assert seen[0] == set(kept)
-    alone = KernelRidge(Gaussian(1.0), 0.1).fit(x[kept, None], y[kept]).predict(x[held.rows[:50], None])
-    np.testing.assert_allclose(held.predictions[:50], alone, rtol=1e-9, atol=1e-10)
-    many = held_out(
-        {"x": rng.normal(size=400), "row": np.arange(400.0)}, rng.normal(size=400), "regression", chosen, shares.append
-    )
-    assert len(many.rows) == 100 and many.method.startswith("100 rows held out")
+def test_weights_count():
+    columns, kinds = {"x": rng.normal(size=24), "z": rng.normal(size=24)}, {"x": "number", "z": "number"}
+    y = np.where(ALL % 4 < 2, columns["x"], columns["z"])
+    plain, even = learned(columns, kinds, y), learned(columns, kinds, y, np.full(24, 7.0))
+    assert plain.tried[0].error == pytest.approx(even.tried[0].error, rel=1e-6)
+    one, other = (learned(columns, kinds, y, np.where(ALL % 4 < 2, *w)) for w in ((1.0, 1e-6), (1e-6, 1.0)))
+    lengths = [found.tried[0].lengths.log_lengths for found in (one, other)]
+    assert lengths[0][0] <= lengths[0][1] and lengths[1][1] <= lengths[1][0]
 
 
-def test_one_class_cannot_be_validated():
-    held = held_out({"x": np.arange(20.0)}, np.array(["a"] * 20), "classification", pytest.fail, pytest.fail)
-    assert len(held.rows) == 0 and held.method == "not validated"
+def test_categories_of_rows_that_come_later():
+    columns, kinds = {"x": rng.normal(size=24), "g": ["a", "b"] * 12}, {"x": "number", "g": "category"}
+    found = learned(columns, kinds, columns["x"] + (ALL % 2))
+    later = {"x": np.append(columns["x"], np.nan), "g": [*columns["g"], "c"]}
+    kernel = found.kernels(later, kinds)[0]
+    K = kernel.learn(kernel.pack(later))(later)
+    assert K.shape == (25, 25) and np.linalg.eigvalsh(K)[0] > -1e-9 * np.trace(K)
+    assert isinstance(found, Learned) and "is best of" in found.described()

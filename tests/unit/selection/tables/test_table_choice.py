@@ -5,14 +5,21 @@ import pytest
 
 from mercer import KernelRidge
 from mercer.selection import TableEncoder
+from mercer.selection.tables.column_lengths import Rows
 from mercer.selection.tables.table_choice import codes_of, compare_lengths, encoded_kernel, fold_numbers
 
 rng = np.random.default_rng(0)
 
 
-def coded(X):
+def coded(X, y):
     encoders = {numbers: TableEncoder(numbers).fit(X) for numbers in ("standard", "scores")}
-    return encoders, {numbers: (encoder.transform(X), encoder.groups_) for numbers, encoder in encoders.items()}
+    Y, w = codes_of(y, "regression"), np.ones(len(y))
+    return encoders, {name: Rows(encoder.transform(X), Y, encoder.groups_, w) for name, encoder in encoders.items()}
+
+
+def pairs_of(y):
+    fold = fold_numbers(y, "regression", 3)
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)]
 
 
 def test_codes():
@@ -33,9 +40,9 @@ def test_folds_have_all_classes():
 def test_columns_of_noise_are_stretched():
     X = rng.normal(size=(120, 6))
     y = np.sin(2.0 * X[:, 0]) + X[:, 1]
-    encoders, tables = coded(X)
+    encoders, tables = coded(X, y)
     shares = []
-    found = compare_lengths(tables, codes_of(y, "regression"), fold_numbers(y, "regression", 3), shares.append)
+    found = compare_lengths(tables, pairs_of(y), shares.append)
     assert len(found) == 10 and shares[-1] == 1.0 and shares == sorted(shares)
     assert [candidate.error for candidate in found] == sorted(candidate.error for candidate in found)
     lengths = found[0].lengths.log_lengths
@@ -50,23 +57,21 @@ def test_columns_of_noise_are_stretched():
 
 def test_pure_noise_keeps_one_length():
     X, y = rng.normal(size=(60, 30)), rng.normal(size=60)
-    _, tables = coded(X)
-    found = compare_lengths(tables, codes_of(y, "regression"), fold_numbers(y, "regression", 3), lambda share: None)
+    _, tables = coded(X, y)
+    found = compare_lengths(tables, pairs_of(y), lambda share: None)
     # whatever is best, it is judged by rows that took no part: no better than the mean, but for their own scatter
     assert found[0].error > 0.6 * np.mean(codes_of(y, "regression") ** 2)
 
 
 def test_errors_are_those_of_rows_left_out():
     X, y = rng.normal(size=(45, 2)), rng.normal(size=45)
-    encoders, tables = coded(X)
-    Y, fold = codes_of(y, "regression"), fold_numbers(y, "regression", 3)
-    found = compare_lengths(tables, Y, fold, lambda share: None)
+    encoders, tables = coded(X, y)
+    Y = codes_of(y, "regression")
+    found = compare_lengths(tables, pairs_of(y), lambda share: None)
     one = next(candidate for candidate in found if candidate.weight is None)
     kernel = one.profile.kernel(float(np.exp(one.lengths.log_lengths[0])))
     E, squares = encoders[one.numbers].transform(X), 0.0
-    for k in range(3):
-        model = KernelRidge(kernel, float(np.exp(one.lengths.log_noise)), fit_intercept=False).fit(
-            E[fold != k], Y[fold != k, 0]
-        )
-        squares += np.sum((model.predict(E[fold == k]) - Y[fold == k, 0]) ** 2)
+    for kept, out in pairs_of(y):
+        model = KernelRidge(kernel, float(np.exp(one.lengths.log_noise)), fit_intercept=False)
+        squares += np.sum((model.fit(E[kept], Y[kept, 0]).predict(E[out]) - Y[out, 0]) ** 2)
     assert one.error == pytest.approx(squares / 45, rel=1e-7)

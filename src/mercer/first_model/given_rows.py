@@ -1,0 +1,138 @@
+"""What is said about the rows beside their targets, and which rows are held out accordingly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
+
+from mercer.arrays import Array, Floats, Indices
+from mercer.domains.missing_values import is_missing
+from mercer.errors import DomainError
+from mercer.selection.tables.table_choice import fold_numbers
+from mercer.targets.target import sample_weights
+
+__all__ = ["Given", "Pair", "folds", "given_rows", "held_pairs"]
+
+FOLDED = 300  # rows up to which all are held out in turn; of more, a quarter
+PARTS = 4
+MOST_HELD = 2000  # rows; a standard error of one per cent needs no more
+
+Pair = tuple[Indices, Indices]
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Weights, groups, times and the score of rows, as they are asked for.
+
+    Attributes
+    ----------
+    weight : (n,) array or None
+    groups : (n,) array of int or None
+        Rows of one group are never on both sides of a split.
+    time : (n,) array of int or None
+        The place of each row in time; what is held out is later than what is learned from.
+    scoring : str
+        A name of scikit-learn's scorers.
+    """
+
+    weight: Floats | None = None
+    groups: Indices | None = None
+    time: Indices | None = None
+    scoring: str = "r2"
+
+    def take(self, rows: Indices) -> Given:
+        """Return what is said of some rows."""
+        parts = (None if part is None else part[rows] for part in (self.weight, self.groups, self.time))
+        return Given(*parts, self.scoring)
+
+
+def given_rows(n: int, scoring: str, sample_weight: Any = None, groups: Any = None, time: Any = None) -> Given:
+    """Return what is said of n rows, if there is one value for each."""
+    weight = None if sample_weight is None else sample_weights(sample_weight, n)
+    found = Given(
+        weight,
+        None if groups is None else _places(groups, "groups", n),
+        None if time is None else _places(time, "time", n),
+        scoring,
+    )
+    for name in ("groups", "time"):
+        places = getattr(found, name)
+        if places is not None and len(np.unique(places)) < 2:
+            raise DomainError(f"{name} is the same in all {n} rows; at least two values are needed. Leave {name} out.")
+    return found
+
+
+def _places(values: Any, name: str, n: int) -> Indices:
+    """Return the place of each value among those that occur, in order."""
+    listed = np.asarray(values)
+    if listed.shape != (n,):
+        raise DomainError(
+            f"{name} has shape {listed.shape} for {n} rows; one value for each row is needed. Give a column of {n}."
+        )
+    if any(is_missing(value) for value in listed):
+        raise DomainError(f"{name} has missing values; each row needs one. Fill them in, or leave these rows out.")
+    try:
+        return np.unique(listed, return_inverse=True)[1].astype(np.intp)
+    except TypeError:
+        raise DomainError(
+            f"{name} has values of different types, which cannot be sorted. Give numbers, texts or dates."
+        ) from None
+
+
+def folds(y: Array, task: str, given: Given, count: int) -> list[Pair]:
+    """Return pairs of rows to learn from and rows to predict.
+
+    Classes are spread over the folds; groups stay together; with times, each part is predicted from what is before it.
+
+    Examples
+    --------
+    >>> late = Given(time=np.arange(6))
+    >>> [(kept.tolist(), out.tolist()) for kept, out in folds(np.arange(6.0), "regression", late, 2)]
+    [([0, 1], [2, 3]), ([0, 1, 2, 3], [4, 5])]
+    """
+    if given.time is not None:
+        block = _blocks(given.time, count + 1)
+        pairs = [(np.flatnonzero(block < k), np.flatnonzero(block == k)) for k in range(1, count + 1)]
+    else:
+        number = fold_numbers(y, task, count) if given.groups is None else _grouped(y, task, given.groups, count)
+        pairs = [(np.flatnonzero(number != k), np.flatnonzero(number == k)) for k in range(count)]
+    if given.time is not None and given.groups is not None:
+        pairs = [(kept[~np.isin(given.groups[kept], given.groups[out])], out) for kept, out in pairs]
+    return [(kept, out) for kept, out in pairs if len(out) and _is_enough(y[kept], task)]
+
+
+def held_pairs(y: Array, task: str, given: Given) -> list[Pair]:
+    """Return which rows are held out of the whole choice: of a few rows each of four parts in turn, of many one."""
+    n = len(y)
+    if given.time is not None:
+        return folds(y, task, given, PARTS - 1)[-1:]
+    if n <= FOLDED:
+        return folds(y, task, given, PARTS)
+    return folds(y, task, given, max(PARTS, -(-n // MOST_HELD)))[:1]
+
+
+def _is_enough(y: Array, task: str) -> bool:
+    """Whether there is something to learn: two classes, or two rows."""
+    return len(np.unique(y)) > 1 if task == "classification" else len(y) > 1
+
+
+def _blocks(time: Indices, count: int) -> Indices:
+    """Return which of so many stretches of time each row is in; rows of one time are in the same."""
+    before = np.searchsorted(np.sort(time), time, side="left")
+    return np.minimum(before * count // len(time), count - 1)
+
+
+def _grouped(y: Array, task: str, groups: Indices, count: int) -> Indices:
+    """Return fold numbers by which no group is split."""
+    count = min(count, len(np.unique(groups)))
+    number = np.zeros(len(y), dtype=np.intp)
+    if count < 2:
+        return number
+    smallest = np.unique(y, return_counts=True)[1].min() if task == "classification" else 0
+    spread = StratifiedGroupKFold(count, shuffle=True, random_state=0) if smallest >= count else GroupKFold(count)
+    for k, (_, out) in enumerate(spread.split(np.zeros(len(y)), y, groups)):
+        number[out] = k
+    return number

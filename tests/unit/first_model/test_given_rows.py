@@ -1,0 +1,66 @@
+"""Which rows are held out."""
+
+import numpy as np
+import pytest
+
+from mercer.errors import DomainError
+from mercer.first_model.given_rows import Given, folds, given_rows, held_pairs
+
+rng = np.random.default_rng(0)
+Y = rng.normal(size=60)
+CLASSES = np.array(["a", "b", "c"])[np.arange(60) % 3]
+
+
+def test_folds_are_a_partition():
+    for y, task in ((Y, "regression"), (CLASSES, "classification")):
+        pairs = folds(y, task, Given(), 5)
+        assert sorted(np.concatenate([out for _, out in pairs])) == list(range(60))
+        assert all(not np.intersect1d(kept, out).size and len(kept) + len(out) == 60 for kept, out in pairs)
+
+
+@pytest.mark.parametrize(("y", "task"), [(Y, "regression"), (CLASSES, "classification")])
+def test_no_group_is_split(y, task):
+    groups = given_rows(60, "r2", groups=[f"patient {i % 7}" for i in range(60)]).groups
+    pairs = folds(y, task, Given(groups=groups), 4)
+    assert len(pairs) == 4
+    for kept, out in [*pairs, *held_pairs(y, task, Given(groups=groups))]:
+        assert not np.intersect1d(groups[kept], groups[out]).size
+
+
+def test_what_is_predicted_is_later():
+    day = np.repeat(np.arange(20), 3)
+    time = given_rows(60, "r2", time=rng.permutation(60)).time
+    for given in (Given(time=day), Given(time=time), Given(time=day, groups=np.arange(60) // 4)):
+        (last,) = held_pairs(Y, "regression", given)
+        for kept, out in [*folds(Y, "regression", given, 4), last]:
+            assert given.time[kept].max() < given.time[out].min()
+            assert given.groups is None or not np.intersect1d(given.groups[kept], given.groups[out]).size
+        assert given.time[last[1]].max() == given.time.max()
+    dates = given_rows(3, "r2", time=["2024-05-01", "2023-01-01", "2024-05-02"])
+    assert dates.time.tolist() == [1, 0, 2]
+
+
+def test_of_many_rows_one_part_is_held_out():
+    y = rng.normal(size=10_000)
+    ((kept, out),) = held_pairs(y, "regression", Given())
+    assert len(out) == 2000 and len(kept) == 8000
+    assert [len(out) for _, out in held_pairs(y[:400], "regression", Given())] == [100]
+
+
+def test_one_class_is_nothing_to_learn_from():
+    assert held_pairs(np.array(["a"] * 30), "classification", Given()) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"groups": [1, 2]}, "groups has shape"),
+        ({"groups": [1, 1, 1]}, "the same in all 3 rows"),
+        ({"time": [1.0, np.nan, 2.0]}, "time has missing values"),
+        ({"time": np.array([1, "a", 2], dtype=object)}, "different types"),
+        ({"sample_weight": [1.0, -1.0, 2.0]}, "not negative"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(more, words):
+    with pytest.raises(DomainError, match=words):
+        given_rows(3, "r2", **more)

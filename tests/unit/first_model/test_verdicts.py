@@ -1,0 +1,61 @@
+"""Scores of rows held out, their errors, and what is said of them."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import log_loss, mean_absolute_error, r2_score, roc_auc_score
+
+from mercer.errors import ParameterError
+from mercer.first_model.verdicts import Held, judged, needs_probabilities, require_scoring
+
+rng = np.random.default_rng(0)
+Y = rng.normal(size=400)
+CLASSES = np.where(rng.random(400) < 0.3, "yes", "no")
+ROWS, KNOWN = np.arange(100, 400), np.arange(400) < 100
+
+
+def test_numbers():
+    said = Y[ROWS] + 0.5 * rng.normal(size=300)
+    found = judged(Held(ROWS, Y[ROWS], said, None), KNOWN, Y, "regression", "r2", None)
+    assert found.score == pytest.approx(r2_score(Y[ROWS], said))
+    assert found.baseline == pytest.approx(r2_score(Y[ROWS], np.full(300, Y[KNOWN].mean())))
+    # of 300 squares about a quarter of the variance each: sqrt(2 / 300) / 4, and as much again from the variance
+    assert 0.01 < found.error < 0.05 and "of the variance" in found.verdict and "beyond doubt" in found.verdict
+    weight = rng.random(400)
+    other = judged(Held(ROWS, Y[ROWS], said, None), KNOWN, Y, "regression", "neg_mean_absolute_error", weight)
+    assert other.score == pytest.approx(-mean_absolute_error(Y[ROWS], said, sample_weight=weight[ROWS]))
+
+
+def test_classes():
+    p = np.where(CLASSES[ROWS] == "yes", 0.8, 0.3) + rng.uniform(-0.2, 0.2, size=300)
+    P = np.column_stack([1.0 - p, p])
+    held = Held(ROWS, CLASSES[ROWS], np.where(p > 0.5, "yes", "no"), P)
+    area = judged(held, KNOWN, CLASSES, "classification", "roc_auc", None)
+    assert area.score == pytest.approx(roc_auc_score(CLASSES[ROWS] == "yes", p)) and area.baseline == 0.5
+    loss = judged(held, KNOWN, CLASSES, "classification", "neg_log_loss", None)
+    share = np.mean(CLASSES[KNOWN] == "yes")
+    assert loss.baseline == pytest.approx(-log_loss(CLASSES[ROWS], np.tile([1.0 - share, share], (300, 1))))
+    hits = judged(held, KNOWN, CLASSES, "classification", "accuracy", None)
+    right = np.mean(held.predictions == CLASSES[ROWS])
+    # the jackknife of a mean over 40 blocks estimates its error to about a ninth; four times that
+    assert hits.score == right and hits.error == pytest.approx(np.sqrt(right * (1 - right) / 300), rel=0.45)
+
+
+def test_guessing_is_called_guessing():
+    held = Held(ROWS, CLASSES[ROWS], rng.permutation(CLASSES[ROWS]), None)
+    assert "no better than guessing" in judged(held, KNOWN, CLASSES, "classification", "accuracy", None).verdict
+    nothing = judged(Held(ROWS[:0], Y[:0], Y[:0], None), KNOWN, Y, "regression", "r2", None)
+    assert np.isnan(nothing.score) and "not known" in nothing.verdict
+
+
+def test_scores_are_checked_beforehand():
+    assert (
+        require_scoring(None, Y, "regression") == "r2"
+        and require_scoring(None, CLASSES, "classification") == "accuracy"
+    )
+    assert require_scoring("neg_log_loss", CLASSES, "classification") == "neg_log_loss"
+    assert needs_probabilities("roc_auc", CLASSES, "classification")
+    assert not needs_probabilities("f1_macro", CLASSES, "classification")
+    with pytest.raises(ParameterError, match="names of scikit-learn's scorers"):
+        require_scoring("best", Y, "regression")
+    with pytest.raises(ParameterError, match="cannot score this target"):
+        require_scoring("accuracy", Y, "regression")
