@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_moons
 
 from mercer import SVC, KernelRidge, LabelPropagation, LaplacianRidge, LaplacianSVC, TransductiveSVC, load, save
-from mercer.errors import ParameterError, TargetError
+from mercer.errors import DomainError, ParameterError, TargetError
 from mercer.gram import Dense, Nystrom, Tiles
 from mercer.kernels import Gaussian, Linear, Spectrum
 
@@ -157,3 +157,5 @@ def test_nan_is_equal_to_nothing_and_marks_nothing(make):
 def test_a_graph_is_a_matrix(make):
     with pytest.raises(ParameterError, match="graph"):
         make(graph={"a": 1}).fit(X, LABELS)
+    with pytest.raises(DomainError, match="1 dimensions"):
+        make(graph=np.ones(40)).fit(X, LABELS)
