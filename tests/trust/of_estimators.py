@@ -63,6 +63,7 @@ ANY_MATRIX = (
     mercer.RelevanceVectorClassifier,
     *AFFINITIES,  # nor do affinities have to be
     mercer.LaplacianEigenmap,
+    mercer.LabelPropagation,
 )
 # what stands for a target that is not known
 _GAPS = ("one NaN", "None inside", "pandas NA")
@@ -83,9 +84,9 @@ def is_steady(estimator: Any) -> bool:
 
     Of a detector many training samples lie on the boundary itself, on which side of it is rounding. Where latent
     factors explain nothing, their mixing vanishes and predictions are rounding. A search for directions among samples
-    that have none ends anywhere.
+    that have none ends anywhere. A perceptron begins at zero, where the last digit decides what is a mistake.
     """
-    vague = (mercer.SemiparametricLatentFactor, *SEARCHES)
+    vague = (mercer.SemiparametricLatentFactor, mercer.KernelPerceptron, *SEARCHES)
     return not is_outlier_detector(estimator) and not isinstance(estimator, vague)
 
 
@@ -115,7 +116,7 @@ def _is_taken(cls: type, kernel: Any) -> bool:
         return isinstance(kernel, Kernel) and not kernel.composite and getattr(kernel, "domain", None) is Vectors
     if cls is mercer.ParzenDensity and kernel is not None and kernel != "rbf":  # windows only
         return isinstance(kernel, Kernel) and kernel.domain is Vectors and log_integral(kernel, 3) is not None
-    if cls in OF_COLUMNS and kernel is not None:
+    if cls in (*OF_COLUMNS, mercer.ExponentialDensity) and kernel is not None and kernel != "rbf":
         return isinstance(kernel, Kernel) and kernel.domain is Vectors
     if cls in (mercer.CoRegularizedRidge, mercer.MultiViewLaplacianSVC, mercer.SVM2K):  # a kernel for each view
         return kernel is None or isinstance(kernel, Kernel)

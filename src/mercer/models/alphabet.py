@@ -100,10 +100,12 @@ def packed_strings(X: Any, alphabet: Any, missing: Any) -> Strings:
     A symbol that the alphabet does not have may have been mistyped, and is taken for missing. If it has none of them at
     all, another alphabet is meant.
     """
-    S = Strings.pack(X)
     if alphabet is None:
-        return S
+        return Strings.pack(X)
     letters, others = letters_of(alphabet)
+    if isinstance(X, (list, tuple)) and X and all(isinstance(x, bytes) for x in X) and isinstance(letters[0], str):
+        X = [x.decode("latin-1") for x in X]  # the letters of the alphabet, not their numbers
+    S = Strings.pack(X)
     strange = [s for s in S.vocabulary if s not in others and (missing is None or s != missing)]
     if strange and not set(letters) & set(S.vocabulary):
         raise DomainError(

@@ -8,7 +8,7 @@ from mercer.domains import Strings
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels import Fisher, Mismatch
 from mercer.models import HiddenMarkovModel, MarkovChain
-from mercer.models.alphabet import check_alphabet, coded, learned_alphabet, letters_of, strings_of
+from mercer.models.alphabet import check_alphabet, coded, learned_alphabet, letters_of, packed_strings, strings_of
 
 
 def test_symbols_become_their_places_and_unknown_ones_are_missing():
@@ -96,3 +96,7 @@ def test_data_of_another_alphabet_are_refused(model, options):
             given.learn(Strings.pack(lower))
     assert len(given.pack(["NNN", ""])) == 2  # symbols that are known to be missing
     assert len(given.pack(["AxC"])) == 1  # one that may have been mistyped
+
+
+def test_bytes_are_letters_of_an_alphabet_of_letters():
+    assert set(packed_strings([b"ab", b"ba"], "ab", None).vocabulary) == {"a", "b"}

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Floats
 from mercer.constraints import AnyOf, Each, InstanceOf, Optional
-from mercer.domains import Frames, Samples, Vectors
+from mercer.domains import Frames, Samples, Similarities, Vectors
 from mercer.domains.frames import WHOLE
 from mercer.errors import CapabilityError, DomainError
 from mercer.estimators.estimator import KernelEstimator, pack_vectors, remember_columns
@@ -70,6 +70,9 @@ class SeveralViews(KernelEstimator):
         else:
             S = self._together(X, kernels)
             remember_columns(self, X, S, reset=True)
+        for part in {id(part): part for part in (seen_by(kernel, S) for kernel in kernels)}.values():
+            if isinstance(part, Similarities):
+                self._check_definite(part)
         spec = self._gram_spec(kernels[0], seen_by(kernels[0], S))
         if not (has_features(spec) or is_undecided(spec)):  # whose size is known once the features, or the choice, are
             self._require_with(spec, S)

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from mercer import SVM2K, CoRegularizedRidge, MultiViewLaplacianSVC
-from mercer.errors import CapabilityError, DomainError, TargetError
-from mercer.kernels import Gaussian, Linear, NegativeDistance, Spectrum, Sum
+from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, TargetError
+from mercer.kernels import Gaussian, Linear, NegativeDistance, Precomputed, Spectrum, Sum
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(15, 4))
@@ -56,3 +56,9 @@ def test_values_that_overflow_are_refused_and_means_do_not():
     model.expansions_ = tuple(lambda T, resources: np.full(len(T), np.inf) for _ in range(2))
     with pytest.raises(DomainError, match="too large"):
         model.predict(X)
+
+
+def test_similarities_that_are_not_definite_are_told():
+    K = np.array([[1.0, 2.0, 0.0, 0.0], [2.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.5], [0.0, 0.0, 0.5, 1.0]])
+    with pytest.warns(IndefiniteWarning):
+        SVM2K(Precomputed()).fit(K, [0, 1, 0, 1])
