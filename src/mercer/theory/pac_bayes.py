@@ -106,8 +106,7 @@ def pac_bayes_bound(
 ) -> Bound:
     r"""Bound the error of functions drawn from Q by their error on the sample and the divergence of Q from P.
 
-    .. math:: \operatorname{kl}(\hat e_Q \| e_Q) \le \frac{\mathrm{KL}(Q \| P) + \ln(\xi(m) / \delta)}{m}, \qquad
-        \xi(m) = \min(m + 1, 2 \sqrt m)
+    .. math:: \operatorname{kl}(\hat e_Q \| e_Q) \le \frac{\mathrm{KL}(Q \| P) + \ln(2 \sqrt m / \delta)}{m}
 
     Seed: none of the five; Langford (2005), Maurer (2004).
 
@@ -137,7 +136,7 @@ def pac_bayes_bound(
     terms = [
         Term("Gibbs error", "mean over Q and the sample", float(gibbs)),
         Term("divergence", "KL(Q | P) / m", divergence / n),
-        Term("confidence", "ln(min(m + 1, 2 sqrt(m)) / delta) / m", rest / n),
+        Term("confidence", "ln(2 sqrt(m) / delta) / m", rest / n),
     ]
     inverse = "max {p : kl(Gibbs error | p) <= divergence + confidence}"
     formula = f"2 x {inverse}" if deterministic else inverse
@@ -171,8 +170,8 @@ def gibbs_error(margins: Any, scale: float) -> float:
 
 
 def _price(n: int, delta: float) -> float:
-    """Return ln(xi(m) / delta)."""
-    return math.log(min(n + 1.0, 2.0 * math.sqrt(n)) / delta)
+    """Return ln(2 sqrt(m) / delta)."""
+    return math.log(2.0 * math.sqrt(n) / delta)
 
 
 def _gibbs_errors(margins: Floats) -> Floats:
@@ -197,7 +196,7 @@ def svm_pac_bayes(
     r"""Bound the error probability of a support vector machine by PAC-Bayes, with a prior around zero.
 
     .. math:: \operatorname{kl}\Bigl( \frac1m \sum_i \Phi(-\mu t_i) \Bigm\| e \Bigr) \le
-        \frac{\mu^2 / 2 + \ln(N \xi(m) / \delta)}{m}
+        \frac{\mu^2 / 2 + \ln(2 N \sqrt m / \delta)}{m}
 
     minimised over mu, which costs nothing.
 
