@@ -174,6 +174,12 @@ def _price(n: int, delta: float) -> float:
     return math.log(2.0 * math.sqrt(n) / delta)
 
 
+def _shared(bound: Bound, count: int) -> tuple[Term, ...]:
+    """Return the terms of a bound that is one of several, with its share of delta in words."""
+    text = f"ln(2 sqrt(m) / (delta p)) / m, p = {1.0 / count:.3g}"
+    return tuple(one._replace(formula=text) if count > 1 and one.name == "confidence" else one for one in bound.terms)
+
+
 def _gibbs_errors(margins: Floats) -> Floats:
     """Return the error on the sample at all scales."""
     return np.array([float(ndtr(-scale * margins).mean()) for scale in _SCALES])
@@ -236,7 +242,7 @@ def svm_pac_bayes(
     paid = ["scale, margin and norm: it holds for all at once"]
     paid += [f"the choice between {choices} kernels"] if choices > 1 else []
     unpaid = ("the kernel" if choices == 1 else f"the {choices} kernels that were tried",)
-    terms = (*bound.terms, Term("scale", "mu of the posterior; divergence = mu^2 / (2 m)", mu))
+    terms = (*_shared(bound, choices), Term("scale", "mu of the posterior; divergence = mu^2 / (2 m)", mu))
     name, formula = "PAC-Bayes, prior at zero", bound.formula
     return Bound(float(bound), name, bound.bounds, terms, delta, formula=formula, paid=paid, unpaid=unpaid)
 
@@ -282,7 +288,10 @@ def prior_pac_bayes(
     paid = ["scale, margin and norm: it holds for all at once", f"the best of {len(_PRIOR_SCALES)} scales of the prior"]
     paid += [f"the choice between {choices} kernels"] if choices > 1 else []
     unpaid = ("the kernel" if choices == 1 else f"the {choices} kernels that were tried",)
-    terms = (*found.terms, Term("scales", f"mu of the posterior; eta = {eta[place]:g} of the prior", float(mu[place])))
+    terms = (
+        *_shared(found, choices * len(_PRIOR_SCALES)),
+        Term("scales", f"mu of the posterior; eta = {eta[place]:g} of the prior", float(mu[place])),
+    )
     name, formula = "PAC-Bayes, learned prior", found.formula
     return Bound(float(found), name, found.bounds, terms, delta, formula=formula, paid=paid, unpaid=unpaid)
 
@@ -368,4 +377,5 @@ def process_pac_bayes(
     unpaid = ("kernel and its parameters" if choices == 1 else f"the {choices} kernels that were tried",)
     paid = ("approximation and posterior: it holds for all at once",)
     name = "PAC-Bayes, Gaussian process"
-    return Bound(float(bound), name, bound.bounds, bound.terms, delta, formula=bound.formula, paid=paid, unpaid=unpaid)
+    terms = _shared(bound, choices)
+    return Bound(float(bound), name, bound.bounds, terms, delta, formula=bound.formula, paid=paid, unpaid=unpaid)
