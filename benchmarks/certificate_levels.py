@@ -19,7 +19,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.stats import binom, norm
 
-from mercer import SVC, KernelRidge, OneClassSVM
+from mercer import SVC, KernelRidge, LPBoostClassifier, MultipleKernelClassifier, OneClassSVM
 from mercer.kernels import Gaussian, Linear
 from mercer.theory import (
     boosting_bound,
@@ -177,6 +177,24 @@ def novelty(rng: np.random.Generator) -> tuple[float, float]:
     return outside, float(novelty_bound(np.maximum(0.0, distances - r2), 1.0, gamma, DELTA))
 
 
+def boosted_machine(rng: np.random.Generator) -> tuple[float, float]:
+    """Stumps on a line, voting for the side of a half; a tenth of the labels is turned."""
+    x = rng.random((400, 1))
+    y = np.where((x[:, 0] > 0.5) != (rng.random(400) < 0.1), 1, -1)
+    model = LPBoostClassifier(nu=0.5).fit(x, y)
+    points = (np.arange(4000.0) + 0.5) / 4000
+    agree = float(np.mean((model.predict(points[:, None]) > 0) == (points > 0.5)))
+    return 0.1 * agree + 0.9 * (1.0 - agree), float(model.certificate(x, y, delta=DELTA, cv=None).best)
+
+
+def mixed_machine(rng: np.random.Generator) -> tuple[float, float]:
+    """Two columns, each a kernel of its own, and their weights learned."""
+    X, y = classes(rng, 300)
+    model = MultipleKernelClassifier([Linear().on([0]), Linear().on([1])]).fit(X, y)
+    b, *ends = model.decision_function(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+    return linear_error(np.array(ends) - b, float(b)), float(model.certificate(X, y, delta=DELTA, cv=None).best)
+
+
 def detector(rng: np.random.Generator) -> tuple[float, float]:
     X = rng.normal(size=(150, 2))
     model = OneClassSVM(Gaussian(2.0), nu=0.1).fit(X)
@@ -217,6 +235,8 @@ ROWS: dict[str, Draw] = {
     "novelty, fixed gamma": novelty,
     "certificate of SVC": machine,
     "certificate of the best of 5 SVC": chosen,
+    "certificate of LPBoostClassifier": boosted_machine,
+    "certificate of MultipleKernel": mixed_machine,
     "certificate of OneClassSVM": detector,
     "certificate of KernelRidge": regression,
     "Tsybakov's exponent": exponent,

@@ -205,6 +205,6 @@ class KernelSearchCV(GridSearchCV):
         began = time.time()
         self.best_estimator_.fit(X, **params) if y is None else self.best_estimator_.fit(X, y, **params)
         self.refit_time_ = time.time() - began
-        leave_note(self.best_estimator_, count_settings(ParameterGrid(self.param_grid)))
+        leave_note(self.best_estimator_, count_settings(ParameterGrid(self.param_grid), self.estimator))
         if hasattr(self.best_estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.best_estimator_.feature_names_in_

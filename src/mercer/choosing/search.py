@@ -162,7 +162,7 @@ def search(
         )
     best = int(np.nanargmax(values) if criterion.greater else np.nanargmin(values))
     model = fresh(estimator, params[best]).fit(X, y) if refit else None
-    leave_note(model, _candidates(space, bounds))
+    leave_note(model, _candidates(estimator, space, bounds))
     return Found(params[best], float(values[best]), model, tuple(params), values, criterion, task.complete)
 
 
@@ -185,11 +185,11 @@ def _bounds(space: Any) -> dict[str, tuple[float, float]] | None:
     return {name: (float(low), float(high)) for name, (low, high) in space.items()}
 
 
-def _candidates(space: Any, bounds: dict[str, tuple[float, float]] | None) -> int | None:
+def _candidates(estimator: Any, space: Any, bounds: dict[str, tuple[float, float]] | None) -> int | None:
     """Return between how many kernels is chosen; None between bounds, unless they are of costs or ridges alone."""
     if bounds is None:
-        return count_settings(ParameterGrid(space))
-    return 1 if count_settings([_some(space, bounds), {}]) == 1 else None
+        return count_settings(ParameterGrid(space), estimator)
+    return 1 if count_settings([_some(space, bounds), {}], estimator) == 1 else None
 
 
 def _some(space: Any, bounds: dict[str, tuple[float, float]] | None) -> dict[str, Any]:

@@ -106,8 +106,7 @@ def pac_bayes_bound(
 ) -> Bound:
     r"""Bound the error of functions drawn from Q by their error on the sample and the divergence of Q from P.
 
-    .. math:: \operatorname{kl}(\hat e_Q \| e_Q) \le \frac{\mathrm{KL}(Q \| P) + \ln(\xi(m) / \delta)}{m}, \qquad
-        \xi(m) = \min(m + 1, 2 \sqrt m)
+    .. math:: \operatorname{kl}(\hat e_Q \| e_Q) \le \frac{\mathrm{KL}(Q \| P) + \ln(2 \sqrt m / \delta)}{m}
 
     Seed: none of the five; Langford (2005), Maurer (2004).
 
@@ -137,7 +136,7 @@ def pac_bayes_bound(
     terms = [
         Term("Gibbs error", "mean over Q and the sample", float(gibbs)),
         Term("divergence", "KL(Q | P) / m", divergence / n),
-        Term("confidence", "ln(min(m + 1, 2 sqrt(m)) / delta) / m", rest / n),
+        Term("confidence", "ln(2 sqrt(m) / delta) / m", rest / n),
     ]
     inverse = "max {p : kl(Gibbs error | p) <= divergence + confidence}"
     formula = f"2 x {inverse}" if deterministic else inverse
@@ -171,8 +170,14 @@ def gibbs_error(margins: Any, scale: float) -> float:
 
 
 def _price(n: int, delta: float) -> float:
-    """Return ln(xi(m) / delta)."""
-    return math.log(min(n + 1.0, 2.0 * math.sqrt(n)) / delta)
+    """Return ln(2 sqrt(m) / delta)."""
+    return math.log(2.0 * math.sqrt(n) / delta)
+
+
+def _shared(bound: Bound, count: int) -> tuple[Term, ...]:
+    """Return the terms of a bound that is one of several, with its share of delta in words."""
+    text = f"ln(2 sqrt(m) / (delta p)) / m, p = {1.0 / count:.3g}"
+    return tuple(one._replace(formula=text) if count > 1 and one.name == "confidence" else one for one in bound.terms)
 
 
 def _gibbs_errors(margins: Floats) -> Floats:
@@ -197,7 +202,7 @@ def svm_pac_bayes(
     r"""Bound the error probability of a support vector machine by PAC-Bayes, with a prior around zero.
 
     .. math:: \operatorname{kl}\Bigl( \frac1m \sum_i \Phi(-\mu t_i) \Bigm\| e \Bigr) \le
-        \frac{\mu^2 / 2 + \ln(N \xi(m) / \delta)}{m}
+        \frac{\mu^2 / 2 + \ln(2 N \sqrt m / \delta)}{m}
 
     minimised over mu, which costs nothing.
 
@@ -237,7 +242,7 @@ def svm_pac_bayes(
     paid = ["scale, margin and norm: it holds for all at once"]
     paid += [f"the choice between {choices} kernels"] if choices > 1 else []
     unpaid = ("the kernel" if choices == 1 else f"the {choices} kernels that were tried",)
-    terms = (*bound.terms, Term("scale", "mu of the posterior; divergence = mu^2 / (2 m)", mu))
+    terms = (*_shared(bound, choices), Term("scale", "mu of the posterior; divergence = mu^2 / (2 m)", mu))
     name, formula = "PAC-Bayes, prior at zero", bound.formula
     return Bound(float(bound), name, bound.bounds, terms, delta, formula=formula, paid=paid, unpaid=unpaid)
 
@@ -283,7 +288,10 @@ def prior_pac_bayes(
     paid = ["scale, margin and norm: it holds for all at once", f"the best of {len(_PRIOR_SCALES)} scales of the prior"]
     paid += [f"the choice between {choices} kernels"] if choices > 1 else []
     unpaid = ("the kernel" if choices == 1 else f"the {choices} kernels that were tried",)
-    terms = (*found.terms, Term("scales", f"mu of the posterior; eta = {eta[place]:g} of the prior", float(mu[place])))
+    terms = (
+        *_shared(found, choices * len(_PRIOR_SCALES)),
+        Term("scales", f"mu of the posterior; eta = {eta[place]:g} of the prior", float(mu[place])),
+    )
     name, formula = "PAC-Bayes, learned prior", found.formula
     return Bound(float(found), name, found.bounds, terms, delta, formula=formula, paid=paid, unpaid=unpaid)
 
@@ -369,4 +377,5 @@ def process_pac_bayes(
     unpaid = ("kernel and its parameters" if choices == 1 else f"the {choices} kernels that were tried",)
     paid = ("approximation and posterior: it holds for all at once",)
     name = "PAC-Bayes, Gaussian process"
-    return Bound(float(bound), name, bound.bounds, bound.terms, delta, formula=bound.formula, paid=paid, unpaid=unpaid)
+    terms = _shared(bound, choices)
+    return Bound(float(bound), name, bound.bounds, terms, delta, formula=bound.formula, paid=paid, unpaid=unpaid)

@@ -107,7 +107,7 @@ def test_a_constant_function_is_covered():
 
 
 def test_regression_bound_by_hand():
-    """m = 4, norm 3 < 2^2, L = 2, M = 5; 2^2 is the fourth in 0, 1, -1, 2 of -k: its share is 1 / 30."""
+    """m = 4, norm 3 < 2^2, L = 2, M = 5; -2 is the fifth of 0, 1, -1, 2, -2: the share of 2^2 is 1 / 30."""
     found = regression_bound([1.0, 2.0, 0.0, 5.0], 3.0, 0.5, width=5.0, lipschitz=2.0, delta=0.1)
     rest = 15.0 * math.sqrt(math.log(2.0 * 30.0 / 0.1) / 8.0)
     assert [term.value for term in found.terms] == pytest.approx([2.0, 4.0, rest], rel=1e-14)

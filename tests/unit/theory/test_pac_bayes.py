@@ -136,3 +136,18 @@ def test_samples_of_other_classes_count_and_are_no_errors():
         assert bound == pytest.approx(float(pac_bayes_bound(gibbs, 0.5 * mu**2, m)), rel=1e-12)
     # a hundred samples, of which ten take part: less than with those ten alone
     assert svm_pac_bayes(np.full(10, 0.5), outside=90) < svm_pac_bayes(np.full(10, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("bound", "p"),
+    [
+        (svm_pac_bayes(np.full(50, 0.5), choices=4), 0.25),
+        (prior_pac_bayes(np.full(50, 0.5), 0.9, choices=5), 0.025),
+        (process_pac_bayes(np.full(50, 0.5), 1.0, choices=10), 0.1),
+        (svm_pac_bayes(np.full(50, 0.5)), 1.0),
+    ],
+)
+def test_the_formula_of_the_confidence_gives_its_value(bound, p):
+    term = next(term for term in bound.terms if term.name == "confidence")
+    assert term.value == pytest.approx(math.log(2.0 * math.sqrt(50.0) / (0.05 * p)) / 50.0, rel=1e-12)
+    assert term.formula.endswith(f"p = {p:g}") == (p < 1.0)

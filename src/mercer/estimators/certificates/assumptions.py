@@ -19,18 +19,24 @@ __all__ = ["assumptions_of", "count_settings", "kernel_assumption", "known_candi
 _FREE = ("C", "alpha", "nu", "epsilon", "class_weight", "loss", "tol")  # every function of a ball is covered
 
 
-def count_settings(params: Iterable[Mapping[str, Any]]) -> int:
+def count_settings(params: Iterable[Mapping[str, Any]], model: Any) -> int:
     """Return how many of some settings change the space, and not only which function of it is taken.
+
+    Only the model's own parameters are free: ``alpha`` of a ridge is, ``kernel__alpha`` is another kernel.
 
     Examples
     --------
-    >>> count_settings([{"C": 1.0, "kernel__degree": 2}, {"C": 10.0, "kernel__degree": 2}])
+    >>> count_settings([{"C": 1.0, "kernel__degree": 2}, {"C": 10.0, "kernel__degree": 2}], None)
     1
+    >>> count_settings([{"kernel__nu": 0.5}, {"kernel__nu": 1.5}], None)
+    2
     """
-    kept = (
-        sorted((name, repr(value)) for name, value in setting.items() if name.rpartition("__")[2] not in _FREE)
-        for setting in params
-    )
+    own = ""
+    while hasattr(model, "steps"):  # the last step of a pipeline is the model
+        step, model = model.steps[-1]
+        own += f"{step}__"
+    free = {own + name for name in _FREE}
+    kept = (sorted((name, repr(value)) for name, value in setting.items() if name not in free) for setting in params)
     return len({repr(one) for one in kept})
 
 
@@ -47,7 +53,9 @@ def known_candidates(model: Any, given: Any) -> tuple[Any, bool]:
         noted = getattr(model, "candidates_", 1)
         return (1, False) if noted is None else (noted, True)
     results = getattr(given, "cv_results_", None)
-    return (given if results is None else count_settings(results["params"])), True
+    if results is None:
+        return given, True
+    return count_settings(results["params"], getattr(given, "estimator", model)), True
 
 
 def assumptions_of(model: Any, asked: Request, T: Samples) -> tuple[theory.Assumption, ...]:

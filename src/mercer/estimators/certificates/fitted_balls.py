@@ -113,7 +113,7 @@ def class_codes(model: Any, y: Any, n: int) -> Indices:
     if (codes >= len(model.classes_)).any() or (model.classes_[codes] != labels).any():
         raise TargetError(
             f"y has labels that are not among the classes {model.classes_.tolist()!r:.200} of the model; a certificate "
-            "is for the classes that were learned. Give the training sample."
+            "is for the classes that were learned. Give the training sample, without rows that have no label."
         )
     return codes
 

@@ -21,6 +21,8 @@ from mercer.budget import Plan
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive, Satisfies
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, warn_caller
+from mercer.estimators.certificates.certified import Certified
+from mercer.estimators.certificates.certified_sums import refused
 from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.processes.posterior import MeanFunctions, draw, posterior_of
@@ -58,7 +60,7 @@ _PATIENT = 20_000  # samples beyond which a search by products, which takes hour
 _NAMES = Satisfies("a tuple of names", lambda given: isinstance(given, (tuple, list)), "('noise',)")
 
 
-class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch, KernelEstimator):
+class GaussianProcessRegressor(Certified, MultiOutputMixin, RegressorMixin, EvidenceSearch, KernelEstimator):
     r"""Gaussian process regression: predictions with their uncertainty, and a kernel chosen by the evidence.
 
     .. math:: f \sim \mathcal{GP}(b(\cdot)^\top m, k), \quad y_i \sim \mathcal{N}(f(x_i), \sigma^2), \qquad
@@ -477,6 +479,11 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, EvidenceSearch,
         if not np.isfinite(values).all():
             raise overflow_error(self.kernel_)
         return self.target_.decode(values)
+
+    def _require_covered(self) -> None:
+        if self.mean_functions_.mean not in (None, "constant"):
+            raise refused(self, f"its mean functions, {self.mean_functions_.mean!r:.100}, are in no ball")
+        super()._require_covered()
 
     def _posterior(self, what: str, T: Samples, b: Floats) -> Floats:
         return getattr(self.posterior_, what)(self.expansion_, T, b, self._resources())

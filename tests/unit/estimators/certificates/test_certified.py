@@ -13,6 +13,7 @@ from mercer import (
     SVC,
     SVDD,
     SVR,
+    GaussianProcessRegressor,
     KernelFisherDiscriminant,
     KernelMeanClassifier,
     KernelPCA,
@@ -24,7 +25,7 @@ from mercer.choosing import GACV, Alignment, KernelSearchCV
 from mercer.errors import CapabilityError, ParameterError, TargetError
 from mercer.gram import Nystrom
 from mercer.kernels import Gaussian, Linear, NegativeDistance, Precomputed, Spectrum
-from mercer.theory import kernel_ball_rademacher, margin_bound, svm_pac_bayes
+from mercer.theory import kernel_ball_rademacher, margin_bound, regression_bound, svm_pac_bayes
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 2))
@@ -185,6 +186,22 @@ def test_regression_bounds_the_mean_error_within_a_range():
         model.certificate(X, Z, target_range=(0.0, 0.1))
 
 
+@pytest.mark.parametrize("mean", [None, "constant"])
+def test_a_process_is_certified_by_its_mean(mean):
+    """The posterior mean is ridge regression: f = sum_i a_i k(x_i, .) + b, with the norm (a' K a)^(1/2)."""
+    model = GaussianProcessRegressor(Gaussian(1.5), noise=0.01, mean=mean, fixed="all").fit(X, Z)
+    found = model.certificate(X, Z, target_range=(-2.0, 2.0), **QUICK)
+    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(-1) / (2.0 * 1.5**2))
+    A = np.linalg.inv(K + 0.01 * np.eye(120))
+    b = 0.0 if mean is None else (A @ Z).sum() / A.sum()
+    a = A @ (Z - b)
+    losses = np.abs(Z - np.clip(K @ a + b, -2.0, 2.0))
+    expected = regression_bound(losses, math.sqrt(a @ K @ a), 2.0 / math.sqrt(120.0), width=4.0, offset=abs(b))
+    assert found.holds and found.best == pytest.approx(float(expected), rel=1e-6)
+    searched = GaussianProcessRegressor(Gaussian(1.5)).fit(X, Z)
+    assert not searched.certificate(X, Z, target_range=(-2.0, 2.0), **QUICK).holds  # the evidence chose the kernel
+
+
 def test_other_grams_and_domains():
     low = SVC(Gaussian(1.5), gram=Nystrom(20, random_state=0)).fit(X, Y).certificate(X, Y, cv=None)
     exact = SVC(Gaussian(1.5)).fit(X, Y).certificate(X, Y, **QUICK)
@@ -202,6 +219,8 @@ def test_what_is_not_covered_says_so():
     with pytest.raises(CapabilityError, match="positive definite"):
         SVC(NegativeDistance()).fit(X, Y).certificate(X, Y)
     assert not hasattr(KernelPCA(), "certificate")
+    with pytest.raises(CapabilityError, match="mean functions"):
+        GaussianProcessRegressor(Gaussian(1.0), mean="linear", fixed="all").fit(X, Z).certificate(X, Z)
     model = SVC(Gaussian(1.0)).fit(X, Y)
     with pytest.raises(TargetError, match="not among the classes"):
         model.certificate(X, np.where(Y == "left", "up", "down"))

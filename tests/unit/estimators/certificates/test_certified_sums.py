@@ -157,3 +157,19 @@ def test_certificates_hold_where_the_truth_is_known():
         truth = 0.5 * (norm.cdf(-(w @ centre + b) / size) + norm.cdf(-(w @ centre - b) / size))
         failures += truth > model.certificate(S, y, delta=delta, **QUICK).best
     assert failures <= binom.isf(1e-6, draws, delta)
+
+
+def test_certificates_of_boosting_hold_where_the_truth_is_known():
+    """Stumps on a line with a tenth of the labels turned; as above, and the bound says something each time."""
+    rng = np.random.default_rng(3)
+    draws, m, delta, failures = 6, 400, 0.02, 0
+    points = (np.arange(1000.0) + 0.5) / 1000
+    for _ in range(draws):
+        x = rng.random((m, 1))
+        y = np.where((x[:, 0] > 0.5) != (rng.random(m) < 0.1), 1, -1)
+        model = LPBoostClassifier(nu=0.5).fit(x, y)
+        agree = np.mean((model.predict(points[:, None]) > 0) == (points > 0.5))
+        bound = model.certificate(x, y, delta=delta, **QUICK).best
+        assert bound < 0.8  # 0.1, a stump's 3 / sqrt(m) and 3 sqrt(ln(2 / (delta p)) / (2 m)), with room for chance
+        failures += 0.1 * agree + 0.9 * (1.0 - agree) > bound
+    assert failures <= binom.isf(1e-6, draws, delta)
