@@ -526,7 +526,7 @@ SAVED: dict[str, tuple[str, ...]] = {
     "mercer.estimators.processes.process_mixture": ("Component", "ComponentPredictions", "LowRankComponent",),
     "mercer.estimators.processes.sparse_process": ("InducingPosterior", "TrainingPart",),
     "mercer.estimators.reduction": ("Reduction",),
-    "mercer.estimators.squares.outputs": ("Outputs",),
+    "mercer.estimators.squares.output_target": ("Outputs",),
     "mercer.estimators.squares.smoothing_spline": ("NaturalSpline", "Polynomials", "SemiparametricExpansion",),
     "mercer.estimators.structured.multilabel_svc": ("LabelTable",),
     "mercer.estimators.structured.parse_trees": ("Parse",),

@@ -200,12 +200,12 @@ def _sniffed(source: Source) -> str:
         raise _one_list(source)
     if _BRACKETS.match(text.lstrip()):
         return "penn"
-    if _is_columns(text):
-        return "conll"
     samples = [line.partition("#")[0] for line in lines[:20]]
     samples = [line for line in samples if line.strip()]
     if samples and ":" in samples[0] and LINE.fullmatch(samples[0]):
         return "svmlight"
+    if _is_columns(text):
+        return "conll"
     if any(delimiter in first for delimiter in DELIMITERS):
         return "csv"
     extension = shown(source.path.suffix) if source.path.suffix else "none"
@@ -218,11 +218,15 @@ def _sniffed(source: Source) -> str:
 
 
 def _is_columns(text: str) -> bool:
-    """Whether a text looks like sentences: empty lines between others, which all have two fields or more, as many."""
+    """Whether a text looks like sentences: empty lines between others, which all have two fields or more, as many.
+
+    What every line has between its fields, such as a semicolon, makes it a table.
+    """
     lines = text.splitlines()[:-1] if len(text) >= 2**16 - 4 else text.splitlines()  # the last may be cut off
     full = [line.split() for line in lines if line.strip()]
+    table = any(all(mark in line for line in lines if line.strip()) for mark in DELIMITERS if mark != "\t")
     gaps = any(not line.strip() for line in "\n".join(lines).strip().splitlines())
-    return gaps and len({len(fields) for fields in full}) == 1 and len(full[0]) > 1
+    return gaps and not table and len({len(fields) for fields in full}) == 1 and len(full[0]) > 1
 
 
 # what JSON holds ------------------------------------------------------------------------------------------

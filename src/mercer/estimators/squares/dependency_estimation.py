@@ -24,7 +24,7 @@ from mercer.estimators.estimator import KernelEstimator, scattered, unwatched
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.parameter_gradients import rank_of
 from mercer.estimators.squares.component_ridges import ComponentRidges, ridge_buffers
-from mercer.estimators.squares.outputs import Outputs
+from mercer.estimators.squares.output_target import Outputs
 from mercer.gram import Auto, Dense, Expansion, Gram, GramSpec, HasFactor
 from mercer.gram.gram import has_array, is_stored, is_undecided
 from mercer.kernels import Gaussian, Kernel, Precomputed

@@ -67,7 +67,15 @@ def test_limits_and_names(path):
         read(path).selected(["column4"])
 
 
-def test_tables_are_still_tables(tmp_path):
+@pytest.mark.parametrize(
+    ("text", "format"),
+    [
+        ("a;b\n1;2\n\n3;4\n", "csv"),
+        ("first name,age\nAnn Lee,3\n\nBob Ray,4\n", "csv"),
+        ("1 1:2\n\n0 2:3\n", "svmlight"),
+    ],
+)
+def test_tables_are_still_tables(tmp_path, text, format):
     path = tmp_path / "table.txt"
-    path.write_text("a;b\n1;2\n\n3;4\n")
-    assert read(path).format == "csv"
+    path.write_text(text)
+    assert read(path).format == format

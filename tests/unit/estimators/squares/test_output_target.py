@@ -5,7 +5,7 @@ import pytest
 
 from mercer.domains import Strings, Vectors
 from mercer.errors import TargetError
-from mercer.estimators.squares.outputs import Outputs
+from mercer.estimators.squares.output_target import Outputs
 from mercer.kernels import Linear, Spectrum
 
 
