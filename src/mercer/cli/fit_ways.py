@@ -118,10 +118,9 @@ def as_asked(request: Any, problem: Problem, estimator: Any, clock: Clock, termi
             checked = cross_validated(budgeted, S, y, pairs, watch, rows.weights, request.metric)
         method = said(request.folds, pairs, rows)
         found = _found(estimator, task, y, checked, request.metric)
-        if (rows.groups is not None or rows.time is not None) and checked.predictions is not None:
-            held = Held(
-                checked.rows, y[checked.rows], checked.predictions, None
-            )  # the report knows no groups and no time
+        # the report knows no groups and no time, and takes these predictions
+        if y is not None and checked.predictions is not None and (rows.groups is not None or rows.time is not None):
+            held = Held(checked.rows, y[checked.rows], checked.predictions, None)
     _fit(_budgeted(estimator, request, clock), X, y, request, terminal, rows.weights)
     return Outcome(estimator, X, y, task, found, method, steps, held)
 
