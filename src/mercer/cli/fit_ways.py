@@ -17,9 +17,8 @@ from mercer.arrays import Array, Floats
 from mercer.budget import Clock
 from mercer.cli.failures import UsageFault
 from mercer.cli.fit_outcome import Outcome
-from mercer.cli.fit_rows import said, splits
 from mercer.cli.inputs import Problem, is_known, kernel_read, samples, usable_columns
-from mercer.cli.score_lines import Checked, cross_validated, scores, weighted
+from mercer.cli.score_lines import Checked, cross_validated, said, scores, splits, weighted
 from mercer.cli.terminal import Terminal
 from mercer.errors import TimeBudgetError
 from mercer.estimators.certificates.assumptions import leave_note
