@@ -63,7 +63,9 @@ class Chosen:
 
     def tell(self, model: Any, story: Sequence[str]) -> None:
         """Let a fitted model know how it was found and how good it is; a model file keeps that."""
-        model.story_ = [*story, *self.steps]
+        low = getattr(model, "residual_trace_", None)
+        rank = [] if low is None else [f"K of all rows by {model.gram_!r}, which leaves {low:.2g} of its trace out"]
+        model.story_ = [*story, *self.steps, *rank]
         model.leaderboard_, model.held_ = self.leaderboard, self.held
         model.score_, model.score_error_ = self.judgement.score, self.judgement.error
         model.baseline_, model.verdict_ = self.judgement.baseline, self.judgement.verdict

@@ -11,6 +11,7 @@ from mercer.first_model import machine_choice as choice
 from mercer.first_model.given_rows import Given, folds, held_pairs
 from mercer.first_model.machines import Aim
 from mercer.first_model.sources import Found, SampleRows, TableRows
+from mercer.gram import Nystrom
 from mercer.kernels import Gaussian, NegativeDistance, Precomputed
 
 rng = np.random.default_rng(0)
@@ -182,3 +183,16 @@ def test_what_was_found_is_told_and_kept(tmp_path, once):
     for name in ("score_", "score_error_", "baseline_", "verdict_", "story_"):
         assert getattr(again, name) == getattr(model, name)
     assert isinstance(model, (SVC, KernelRidge)) or hasattr(model, "classes_")
+
+
+def test_many_rows_are_approximated_and_it_is_said(monkeypatch, once):
+    monkeypatch.setattr(machines, "MOST_EXACT", 40)
+    monkeypatch.setattr(machines, "MOST_MARGIN", 40)
+    monkeypatch.setattr(machines, "RANKS", (10, 20))
+    for y, task, scoring in ((CURVE, "regression", "r2"), (TWO, "classification", "accuracy")):
+        chosen = choice.choose(rows(Gaussian(1.0)), y, task, Given(scoring=scoring), nothing)
+        assert chosen.model.gram == Nystrom(20) and chosen.judgement.score > chosen.judgement.baseline
+        model = chosen.model.fit(SOME, y)
+        chosen.tell(model, [])
+        assert f"{model.residual_trace_:.2g} of its trace" in model.story_[-1]
+    assert [family.name for family in machines.families(CLASSES, np.arange(30))] == ["LSSVC"]  # of many classes
