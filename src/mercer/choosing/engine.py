@@ -21,6 +21,7 @@ from sklearn.metrics._scorer import _BaseScorer, _MultimetricScorer, _Passthroug
 from sklearn.model_selection._validation import _fit_and_score
 from sklearn.utils.validation import _check_method_params
 
+import mercer.gram  # names are imported on use
 from mercer.arrays import Floats, Indices
 from mercer.budget import Clock, Plan, Resources
 from mercer.choosing.dispatch import on_workers
@@ -28,7 +29,7 @@ from mercer.choosing.families import Family, family_of, takes_matrix
 from mercer.choosing.judges import Judge
 from mercer.choosing.sheets import Fold, Sheet, fresh, last_of, learned, prefix_of, sheets
 from mercer.domains import Samples, Similarities, Vectors
-from mercer.gram import Dense, Distributed
+from mercer.gram import Dense
 from mercer.kernels import Kernel, Precomputed
 from mercer.kernels.vectors.pointwise import OneBase
 from mercer.runtime.tiling import run_tasks, spans, thread_count
@@ -78,7 +79,7 @@ class Work:
     n_threads: int | None = None
     memory: Any = None
     verbose: int = 0
-    at: Distributed | None = None
+    at: mercer.gram.Distributed | None = None
     clock: Clock = field(default_factory=lambda: Clock.start(None))
     stop: Callable[[], bool] = lambda: False
     told: Callable[[dict[tuple[int, int], dict[str, Any]]], None] = lambda new: None

@@ -15,6 +15,7 @@ from sklearn.model_selection._search import _check_method_params
 from sklearn.model_selection._validation import _insert_error_scores, _warn_or_raise_about_fit_failures
 from sklearn.utils import indexable
 
+import mercer.gram  # names are imported on use
 from mercer.choosing.dispatch import require_workers
 from mercer.choosing.effort import Effort
 from mercer.choosing.engine import Work, scored
@@ -23,7 +24,6 @@ from mercer.choosing.sheets import fresh
 from mercer.choosing.strategies import survivors
 from mercer.errors import ParameterError, TimeBudgetError, warn_caller
 from mercer.estimators.certificates.assumptions import count_settings, leave_note
-from mercer.gram import Distributed
 
 __all__ = ["KernelSearchCV"]
 __public__ = __all__
@@ -96,7 +96,7 @@ class KernelSearchCV(GridSearchCV):
         return_train_score: bool = False,
         effort: Effort | None = None,
         progress: Callable[[float], Any] | None = None,
-        at: Distributed | None = None,
+        at: mercer.gram.Distributed | None = None,
     ) -> None:
         self.estimator = estimator
         self.param_grid = param_grid

@@ -17,7 +17,7 @@ from mercer.cli.application import work
 __all__ = ["COMMANDS"]
 
 COMMANDS: dict[str, click.Command] = {}  # by name; those that `_command` has made
-FORMATS = ("csv", "tsv", "excel", "parquet", "svmlight", "gram", "jsonl", "fasta", "fastq")
+FORMATS = ("csv", "tsv", "excel", "parquet", "svmlight", "gram", "jsonl", "fasta", "fastq", "conll")
 FORMATS += ("penn", "xml", "html", "json", "python", "trees", "texts", "graphml", "graph-json", "edges", "tu")
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -134,14 +134,32 @@ _spreadsheet = click.option(
 @_command(
     "mercer fit patients.csv --target progression",
     "DATA is a file, a folder of trees, graphs or texts (a subfolder for each class), or - for standard input. Without "
-    "--estimator the task is found from the target (texts and a few whole numbers are classes), columns of "
-    "numbers, categories and texts each get a kernel, and the length scale and the ridge are chosen by closed-form "
-    "leave-one-out on at most 2000 rows. Texts of words are compared by tf-idf, sequences by their substrings, trees "
-    "by their parts, graphs by the surroundings of their nodes. Classes are predicted by a support vector machine, "
-    "whose kernel and cost are chosen by leave-one-out on at most 600 rows, or by the nearest mean if that is better.",
+    "--estimator the task is found from the target (texts and a few whole numbers are classes), columns of numbers, "
+    "categories, dates and texts each get a kernel, and several machines are compared in folds. Texts of words are "
+    "compared by tf-idf, sequences by their substrings, trees by their parts, graphs by the surroundings of their "
+    "nodes. The score that is printed is that of rows which took no part in the choice.",
 )
 @click.argument("data", type=FILE)
-@click.option("-t", "--target", metavar="NAME", help="What to predict: the name of a column or field.")
+@click.option(
+    "-t",
+    "--target",
+    multiple=True,
+    metavar="NAME",
+    help="What to predict: the name of a column or field. Given several times, each target gets a model of its own, "
+    "DATA.TARGET.mercer, and is no input of the others.",
+)
+@click.option("--weights", metavar="COLUMN", help="A column of weights: a row of weight 2 counts as two rows.")
+@click.option("--groups", metavar="COLUMN", help="Rows of one group (a patient, a batch) are never split by folds.")
+@click.option(
+    "--time", metavar="COLUMN", help="Judge by later rows than those that were learned from: numbers or dates."
+)
+@click.option("--test", type=FILE, metavar="FILE", help="Samples with their targets, on which the model is scored.")
+@click.option(
+    "--metric",
+    metavar="NAME",
+    help="The score by which models are compared and judged, as scikit-learn calls it: roc_auc, f1_macro, "
+    "neg_mean_absolute_error.",
+)
 @click.option(
     "--features", multiple=True, metavar="NAMES", help="Use these columns only; names between commas, or several times."
 )

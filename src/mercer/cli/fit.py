@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import importlib
+import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from sklearn.base import is_classifier, is_outlier_detector, is_regressor
+from sklearn.base import is_classifier, is_regressor
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import get_scorer_names
 from threadpoolctl import threadpool_limits
 
-import mercer.estimators  # whose names are imported when they are used
-import mercer.gram
-from mercer.arrays import Array
+import mercer.io  # names are imported on use
 from mercer.budget import Clock, parse_seconds
 from mercer.cli.failures import NotConverged, UsageFault
-from mercer.cli.fit_outcome import Outcome, say_outcome
+from mercer.cli.fit_outcome import Outcome, told
+from mercer.cli.fit_rows import OPTIONS, named_columns, set_aside
+from mercer.cli.fit_ways import as_asked, automatic, distributed, grown, mixed, tagged
 from mercer.cli.inputs import (
     STDIN,
     Problem,
     Reading,
     column_kinds,
-    is_known,
     kernel_read,
     open_data,
     pose,
@@ -35,27 +36,15 @@ from mercer.cli.inputs import (
     usable_columns,
 )
 from mercer.cli.outputs import beside, require_writable
-from mercer.cli.score_lines import cross_validated, scores
+from mercer.cli.score_lines import measured, words
 from mercer.cli.terminal import Terminal
-from mercer.errors import TimeBudgetError
-from mercer.estimators.certificates.assumptions import leave_note
-from mercer.first_model.any_data import sequence_kernels, sparse_kernels, structured_kernels
-from mercer.first_model.given_rows import Given
-from mercer.first_model.machine_choice import choose
-from mercer.first_model.sources import SampleRows, TableRows
-from mercer.first_model.table_columns import missing_said
-from mercer.first_model.verdicts import require_scoring
-from mercer.io.checkpoint import Checkpoint
 from mercer.io.datasets import Dataset
-from mercer.io.limits import FileError, shown
+from mercer.io.limits import shown
 from mercer.io.model_file import save
+from mercer.io.structures.conll import Sentences
 from mercer.io.svmlight import Sparse
 from mercer.io.tables import Table
-from mercer.kernels import Kernel
-from mercer.language import parse
-from mercer.selection.automatic import column_kernels, find_task, some_rows, table_kernels
-from mercer.selection.tables.first_tables import FEWEST, is_encoded
-from mercer.selection.tables.table_encoder import with_dates
+from mercer.selection.tables.first_tables import FEWEST
 
 __all__ = ["run"]
 
@@ -86,21 +75,87 @@ class Request(Reading):
     force: bool
     max_time: float | None
     threads: int | None
+    weights: str | None = None
+    groups: str | None = None
+    time: str | None = None
+    test: Path | None = None
+    metric: str | None = None
+    others: tuple[str, ...] = ()
+
+    @property
+    def model_path(self) -> Path:
+        """Where the model goes."""
+        if self.output is None and self.data == STDIN:
+            raise UsageFault("The data are piped in, so the model has no name yet. Name it with -o model.mercer.")
+        return self.output or beside(self.data, ".mercer")
+
+    @property
+    def page(self) -> Path | None:
+        """Where the report goes; none if it is not wanted."""
+        return None if self.no_report else self.report or beside(self.model_path, ".html")
 
 
-def run(terminal: Terminal, **options: Any) -> None:
-    """Fit a model to a data file, save it, report on it."""
-    request = Request(**options)
+def run(terminal: Terminal, *, target: tuple[str, ...] = (), **options: Any) -> None:
+    """Fit a model to a data file for each target, save it, report on it."""
+    requests = _requests(target, options)
+    for request in requests:
+        for path in (request.model_path, request.page):
+            if path is not None:
+                require_writable(path, request.force)
+        parse_seconds(request.checkpoint_every, "--checkpoint-every")
+    done = [_fitted(terminal, request) for request in requests]
+    if len(done) == 1:
+        terminal.result(*done[0])
+        return
+    results = {request.target: result for request, (result, _) in zip(requests, done, strict=True)}
+    terminal.result({"targets": results}, "\n\n".join(text for _, text in done))
+
+
+def _requests(targets: tuple[str, ...], options: dict[str, Any]) -> list[Request]:
+    """One request for each target; of several, each has files of its own, and none is an input of another."""
+    _require_metric(options.get("metric"))
+    if len(targets) < 2:
+        return [Request(target=targets[0] if targets else None, **options)]
+    if len(set(targets)) < len(targets):
+        raise UsageFault(f"--target names one column twice: {', '.join(map(shown, targets))}. Name each once.")
+    if options["checkpoint"] is not None:
+        raise UsageFault("--checkpoint was given with several targets; it holds the state of one fit. Give one target.")
+    requests = []
+    for place, target in enumerate(targets):
+        whole = Request(target=target, others=targets[:place] + targets[place + 1 :], **options)
+        paths = {"output": _for_target(whole.model_path, target)}
+        if whole.page is not None:
+            paths["report"] = _for_target(whole.page, target)
+        share = None if whole.max_time is None else whole.max_time / len(targets)
+        requests.append(replace(whole, **paths, max_time=share))
+    names = [request.model_path for request in requests]
+    if len(set(names)) < len(names):
+        raise UsageFault("The targets differ in characters only that file names cannot have. Fit them one by one.")
+    return requests
+
+
+def _require_metric(name: str | None) -> None:
+    """Refuse a score that scikit-learn does not know, before anything is read."""
+    known = get_scorer_names()
+    if name is None or name in known:
+        return
+    near = get_close_matches(name, known, n=3)
+    meant = f" Is {' or '.join(near)} meant?" if near else ""
+    raise UsageFault(
+        f"--metric {name!r} was given; the scores of scikit-learn are accepted, such as accuracy, roc_auc, r2 or "
+        f"neg_mean_absolute_error.{meant} Correct it."
+    )
+
+
+def _for_target(path: Path, target: str) -> Path:
+    """Return the name of a file with that of a target before its ending."""
+    return path.with_name(f"{path.stem}.{re.sub(r'[^0-9A-Za-z_-]+', '_', target)[:60]}{path.suffix}")
+
+
+def _fitted(terminal: Terminal, request: Request) -> tuple[dict[str, Any], str]:
+    """Fit, save and report on one model; return what was done."""
     clock = Clock.start(request.max_time)
-    if request.output is None and request.data == STDIN:
-        raise UsageFault("The data are piped in, so the model has no name yet. Name it with -o model.mercer.")
-    output = request.output or beside(request.data, ".mercer")
-    page = _page(request, output)
-    for path in (output, page):
-        if path is not None:
-            require_writable(path, request.force)
-    parse_seconds(request.checkpoint_every, "--checkpoint-every")
-    workers = nullcontext() if request.dask is None else _distributed(request, None).open()
+    workers = nullcontext() if request.dask is None else distributed(request, None).open()
     with (
         threadpool_limits(request.threads, user_api="blas"),
         _kept_warnings() as caught,
@@ -109,24 +164,40 @@ def run(terminal: Terminal, **options: Any) -> None:
     ):
         estimator = _parsed(request)
         problem = _problem(request, estimator, terminal)
-        if request.search:
-            outcome = _grown(request, problem, clock, terminal)
+        if isinstance(problem.data, Sentences):
+            outcome = tagged(request, problem, estimator, clock, terminal)
+        elif request.search:
+            outcome = grown(request, problem, clock, terminal)
         elif request.mix:
-            outcome = _mixed(request, problem, clock, terminal)
+            outcome = mixed(request, problem, clock, terminal)
         elif estimator is None:
-            outcome = _automatic(request, problem, clock, terminal)
+            outcome = automatic(request, problem, clock, terminal)
         else:
-            outcome = _as_asked(request, problem, estimator, clock, terminal)
+            outcome = as_asked(request, problem, estimator, clock, terminal)
     notes = _unconverged(caught, request.allow_partial)
     for note in notes:
         terminal.warn(note)
     outcome.model.data_ = _remembered(problem, outcome)
-    save(outcome.model, output, force=request.force)
+    if request.test is not None:
+        outcome.tested = tested(request, outcome)
+    save(outcome.model, request.model_path, force=request.force)
     if request.checkpoint is not None:
-        Checkpoint(request.checkpoint).remove()  # it has served its purpose
+        mercer.io.Checkpoint(request.checkpoint).remove()  # it has served its purpose
+    page = None if isinstance(problem.data, Sentences) else request.page
     if page is not None:
         _report(outcome, page, request, terminal)
-    say_outcome(terminal, problem, outcome, {"model": output, "report": page}, clock, notes)
+    return told(problem, outcome, {"model": request.model_path, "report": page}, clock, notes)
+
+
+def tested(request: Request, outcome: Outcome) -> dict[str, float]:
+    """Score the model on the samples of --test, which had no part in anything."""
+    predicting = importlib.import_module("mercer.cli.predict")  # which no other fit needs
+    known = outcome.model.data_
+    if known["task"] is None:
+        raise UsageFault("--test was given with an estimator that predicts no target. Leave it out.")
+    data = predicting.opened(replace(request, data=request.test), outcome.model, known)
+    y = predicting.known_target(data, known)
+    return measured(outcome.model, predicting.new_samples(data, outcome.model, known), y, known["task"], request.metric)
 
 
 # the pieces -----------------------------------------------------------------------------------------------
@@ -141,7 +212,7 @@ def _parsed(request: Request) -> Any:
         return None
     if request.mix:
         raise UsageFault("--mix and --estimator were given; --mix is an estimator of its own. Give one of them.")
-    estimator = parse(request.estimator)
+    estimator = mercer.parse(request.estimator)
     if not hasattr(estimator, "fit"):
         raise UsageFault(
             f"--estimator {request.estimator!r} is a {type(estimator).__name__}; an estimator is needed. Write for "
@@ -150,46 +221,13 @@ def _parsed(request: Request) -> Any:
     return estimator
 
 
-def _budgeted(estimator: Any, request: Request, clock: Clock) -> Any:
-    """Give an estimator the budgets of the command, where it takes them and has none of its own."""
-    known = estimator.get_params(deep=False)
-    if request.dask is not None and not getattr(known.get("gram"), "distributed", False):
-        if "gram" not in known:
-            raise UsageFault(
-                f"--dask was given with {type(estimator).__name__}, which has no Gram matrix to distribute. Leave "
-                "--dask out, or use an estimator with gram=, such as KernelRidge or SVC."
-            )
-        estimator.set_params(gram=_distributed(request, known["gram"]))
-    wanted = {"memory": request.memory, "n_threads": request.threads, "max_time": _time_left(clock)}
-    return estimator.set_params(
-        **{name: value for name, value in wanted.items() if value is not None and known.get(name, 0) is None}
-    )
-
-
-def _distributed(request: Request, gram: Any) -> mercer.gram.Distributed:
-    """The workers of --dask, with the user's options."""
-    return mercer.gram.Distributed(
-        None if request.dask == "local" else request.dask, gram=gram, workers=request.threads
-    )
-
-
-def _time_left(clock: Clock) -> float | None:
-    if clock.max_time is None:
-        return None
-    if clock.expired:
-        raise TimeBudgetError(
-            f"The {clock.max_time:g} seconds of --max-time ran out before the model was fitted. Allow more, use "
-            "fewer rows, or give the estimator with all its parameters by --estimator."
-        )
-    return max(clock.max_time - clock.seconds, 1e-3)
-
-
 def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
     kernel = kernel_read(estimator)
     data = open_data(request.data, request, column_kinds(kernel))
     for note in data.notes:
         terminal.say(f"{request.data}: {note}")
-    data = _columns_asked_for(data, request)
+    data, unread = _columns_asked_for(data, request)
+    target = data.named(request.target) if isinstance(data, Sentences) else request.target
     supervised = estimator is None or is_classifier(estimator) or is_regressor(estimator)
     if supervised and request.target is None and request.labels is None and data.y is None:
         choices = f"; {request.data} has {', '.join(map(repr, data.targets[:20]))}" if data.targets else ""
@@ -206,232 +244,40 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
             "--missing fill was given, which only a model that is found for a table of at least "
             f"{FEWEST} rows can do. Leave it out, or give --missing drop."
         )
-    problem = pose(
-        data, request.target, request.labels, columns, request.missing == "drop", takes_unknown(estimator), fill
-    )
+    problem = pose(data, target, request.labels, columns, request.missing == "drop", takes_unknown(estimator), fill)
     if not supervised and request.target is None and request.labels is None and not isinstance(data, Sparse):
         problem = replace(problem, y=None, target=None)  # a target that the file happens to have is not required
     if problem.dropped:
         terminal.say(f"{problem.dropped} rows that miss a value were left out; {problem.n} remain.")
+    problem = set_aside(request, problem, unread)
     if problem.n < 2:
         raise UsageFault(f"{request.data} has {problem.n} row to learn from; at least two are needed. Add rows.")
     return problem
 
 
-def _columns_asked_for(data: Dataset, request: Request) -> Dataset:
-    """Return the data with the columns of --features only, or without those of --drop."""
-    if not request.features and not request.drop:
-        return data
+def _columns_asked_for(data: Dataset, request: Request) -> tuple[Dataset, set[str]]:
+    """Return the data with the columns of --features only, or without those of --drop, and what is set aside later."""
+    beside_samples = named_columns(request, data)
+    if not request.features and not request.drop and not (request.others and isinstance(data, Table)):
+        return data, {name for name in beside_samples if name != request.time}
     option = "--features" if request.features else "--drop"
     if not isinstance(data, Table):
         raise UsageFault(f"{option} names columns, and {request.data} is a {data.format} file. Leave it out.")
     if request.features and request.drop:
         raise UsageFault("--features and --drop were both given; one says which columns are left. Use one of them.")
     named = [name for text in (*request.features, *request.drop) for name in _listed(text, data)]
-    usable_columns(data, named)  # which names those that the file lacks
+    usable_columns(data, [*named, *request.others])  # which names those that the file lacks
     if request.target in named:
         raise UsageFault(f"{option} names {request.target!r}, which is the target. Leave it out there.")
     kept = {*named, request.target} if request.features else {*data.names} - {*named}
-    return data.drop(*(name for name in data.names if name not in kept))
+    kept -= {*request.others}
+    unread = {name for name in beside_samples if name != request.time or name not in kept}
+    return data.drop(*(name for name in data.names if name not in kept and name not in beside_samples)), unread
 
 
 def _listed(text: str, data: Table) -> list[str]:
     """Return one name, or several between commas; a name with a comma in it stays whole."""
     return [text] if text in data.names else [name.strip() for name in text.split(",")]
-
-
-def _automatic(request: Request, problem: Problem, clock: Clock, terminal: Terminal) -> Outcome:
-    assert problem.y is not None
-    task = request.task or find_task(problem.y)
-    y = problem.y if task == "classification" else _numbers(problem)
-    steps = [_why(task, request, problem)]
-    table = _varying(problem, steps) if isinstance(problem.data, Table) else None
-    if table is not None and is_encoded(table[1], problem.n):
-        source: Any = TableRows(*table)
-    else:
-        kernels = _candidates(problem, steps)
-        source = SampleRows.of(kernels, samples(problem.data, kernels[0])[0])
-    given = Given(scoring=require_scoring(None, y, task))
-    with terminal.progress("choosing") as bar:
-        choice = choose(source, y, task, given, lambda fraction: (bar(fraction), _time_left(clock)))
-    X = samples(problem.data, choice.model.kernel)[0]
-    _fit(_budgeted(choice.model, request, clock), X, y, request, terminal)
-    leave_note(choice.model, None)  # kernels that the rows suggested
-    choice.tell(choice.model, steps)
-    rows = choice.held.rows
-    found = scores(task, y[rows], choice.held.predictions) if len(rows) else {}
-    return Outcome(choice.model, X, y, task, found, choice.method, choice.model.story_)
-
-
-def _varying(problem: Problem, steps: list[str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the columns that vary and their kinds; what is left out or filled in is added to the steps."""
-    data = problem.data
-    assert isinstance(data, Table)
-    left = data.of_kind("constant", "identifier")
-    if left:
-        steps.append(f"left out, being constant or naming the rows: {', '.join(left)}")
-    if len(left) == len(data.names):
-        raise FileError(
-            data.path,
-            f"No column is left to compare rows by; constant or naming the rows: {', '.join(map(shown, left))}.",
-            "Add a column of numbers, categories or texts that vary.",
-            line=1,
-        )
-    kept = {name: values for name, values in data.columns.items() if name not in left}
-    kinds = {name: "number" if data.kinds[name] == "boolean" else data.kinds[name] for name in kept}
-    absent = [name for name in kept if data.missing[name]]
-    if absent:
-        steps.append(missing_said(absent))
-    return kept, with_dates(kept, kinds)
-
-
-def _as_asked(request: Request, problem: Problem, estimator: Any, clock: Clock, terminal: Terminal) -> Outcome:
-    kernel = kernel_read(estimator)
-    X, used = samples(problem.data, kernel)
-    steps = []
-    left = [name for name in usable_columns(problem.data) if used and name not in used]
-    if left:
-        steps.append(f"columns that the kernel does not read: {', '.join(left)}")
-    y, task = problem.y, None
-    if is_classifier(estimator) or is_regressor(estimator):
-        task = "classification" if is_classifier(estimator) else "regression"
-        y = y if task == "classification" else _numbers(problem)
-    found, method = {}, "not validated"
-    unknown = 0 if task is None or y is None else int(np.sum(~is_known(estimator, y)))
-    if unknown:
-        method = f"not validated, since {unknown} of {problem.n} targets are not known"
-    elif request.folds >= 2 and problem.n >= 2 * request.folds:
-        S = kernel.pack(X) if isinstance(kernel, Kernel) else X
-        with terminal.progress(f"{request.folds} folds") as bar:
-            watch = lambda fraction: (bar(fraction), _time_left(clock))  # noqa: E731
-            guesses, logs = cross_validated(_budgeted(estimator, request, clock), S, y, request.folds, watch)
-        method = f"{request.folds}-fold cross-validation"
-        if task is not None and guesses is not None:
-            found = scores(task, y, guesses) if guesses.ndim == 1 else _shares_below(estimator, y, guesses)
-        elif len(logs):
-            found = {"coverage" if is_outlier_detector(estimator) else "score_per_sample": float(np.mean(logs))}
-    _fit(_budgeted(estimator, request, clock), X, y, request, terminal)
-    return Outcome(estimator, X, y, task, found, method, steps)
-
-
-def _mixed(request: Request, problem: Problem, clock: Clock, terminal: Terminal) -> Outcome:
-    """Learn the weights of one kernel for each column."""
-    assert problem.y is not None
-    if not isinstance(problem.data, Table):
-        raise UsageFault(f"--mix was given with {request.data}, which is no table; it weighs columns. Leave it out.")
-    task = request.task or find_task(problem.y)
-    kinds = {name: "number" if kind == "boolean" else kind for name, kind in problem.data.kinds.items()}
-    kernels = column_kernels(problem.data.take(some_rows(problem.n)).columns, kinds)
-    if task == "classification":
-        estimator: Any = mercer.estimators.MultipleKernelClassifier(kernels, normalization="trace")
-    else:  # squares have no unit that the cost would depend on
-        model = mercer.estimators.MultipleKernelRegressor
-        estimator = model(kernels, 10.0, machine="squared", normalization="trace")
-    outcome = _as_asked(request, problem, estimator, clock, terminal)
-    steps = [_why(task, request, problem), *outcome.steps, *_weighed(outcome.model)]
-    return replace(outcome, steps=steps)
-
-
-def _grown(request: Request, problem: Problem, clock: Clock, terminal: Terminal) -> Outcome:
-    """Compose a kernel of those of the columns, and fit a Gaussian process with it."""
-    assert problem.y is not None
-    task = request.task or find_task(problem.y)
-    classes = task == "classification"
-    with terminal.progress("growing a kernel") as bar:
-        left = None if request.max_time is None else 0.7 * request.max_time  # the rest is for folds and the fit
-        grown = importlib.import_module("mercer.cli.grown").grown
-        y = problem.y if classes else _numbers(problem)
-        process, steps = grown(problem, y, request.tries, left, bar, classes=classes)
-    outcome = _as_asked(request, problem, process, clock, terminal)
-    leave_note(outcome.model, None)  # a kernel that the rows suggested
-    return replace(outcome, steps=[_why(task, request, problem), *steps, *outcome.steps])
-
-
-def _weighed(model: Any) -> list[str]:
-    """Sentences about what each source contributes, the largest first."""
-    order = np.argsort(-model.contributions_, kind="stable")
-    said = [f"{model.kernel_names_[t]} {model.contributions_[t]:.1%}" for t in order if model.weights_[t] > 0.0]
-    idle = [name for name in model.kernel_names_ if name not in model.support_kernels_]
-    steps = [f"share of the decision: {', '.join(said)}"]
-    return steps + ([f"without weight: {', '.join(idle)}"] if idle else [])
-
-
-def _shares_below(estimator: Any, y: Any, guesses: Array) -> dict[str, float]:
-    """The share of targets below each of several quantiles, which is what they promise."""
-    below = np.mean(y[:, None] < guesses, axis=0)
-    return {f"below_quantile_{q:g}": float(share) for q, share in zip(estimator.quantiles, below, strict=True)}
-
-
-def _numbers(problem: Problem) -> Array:
-    assert problem.y is not None
-    if problem.y.dtype.kind not in "fiu":
-        raise UsageFault(
-            f"The target {problem.target!r} holds texts (as {str(problem.y[0])[:40]!r}), and regression needs numbers. "
-            "Leave --task out, or use a classifier."
-        )
-    return problem.y.astype(float)
-
-
-def _why(task: str, request: Request, problem: Problem) -> str:
-    if request.task is not None:
-        return f"{task}, as asked"
-    assert problem.y is not None
-    distinct = len(np.unique(problem.y))
-    if task == "regression":
-        return f"regression, since the target is a number with {distinct} different values"
-    return f"classification, since the target has {distinct} classes"
-
-
-def _candidates(problem: Problem, steps: list[str]) -> tuple[Kernel, ...]:
-    """The kernels to choose from, by what the samples are."""
-    data = problem.data
-    if isinstance(data, Table):
-        kinds = {name: "number" if kind == "boolean" else kind for name, kind in data.kinds.items()}
-        rows = some_rows(data.n)
-        return table_kernels(data.take(rows).columns, kinds)
-    if data.kind == "sequences":
-        return sequence_kernels(data.X)
-    if data.kind == "graphs" and data.X.attributes.shape[1]:
-        steps.append("numbers of nodes are not compared; Propagation(source='attributes') would")
-    return structured_kernels(data.kind) if data.kind in ("gram", "trees", "graphs") else sparse_kernels(data.X)
-
-
-class _Bar:
-    """A scikit-learn callback that moves a progress bar."""
-
-    def __init__(self, move: Callable[[float], None]) -> None:
-        self.move, self.done = move, 0
-
-    def setup(self, estimator: Any, context: Any) -> None:
-        """Nothing to prepare."""
-
-    def teardown(self, estimator: Any, context: Any) -> None:
-        """Nothing to clean up."""
-
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Nothing to show yet."""
-
-    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
-        """Advance by one step of a hundred; never stop the fit."""
-        self.done += 1
-        self.move(self.done / 100.0)
-        return False
-
-
-def _fit(model: Any, X: Any, y: Array | None, request: Request, terminal: Terminal) -> None:
-    callbacks: list[Any] = []
-    if request.checkpoint is not None:
-        callbacks.append(Checkpoint(request.checkpoint, request.checkpoint_every, keep=True))
-        if callbacks[0].found:
-            terminal.say(f"{request.checkpoint}: going on from the state that is there.")
-    with terminal.progress("fitting") as bar:
-        if hasattr(model, "set_callbacks"):
-            model.set_callbacks(_Bar(bar), *callbacks)
-        try:
-            model.fit(X) if y is None else model.fit(X, y)
-        finally:
-            if hasattr(model, "set_callbacks"):
-                model.set_callbacks()
 
 
 @contextmanager
@@ -440,7 +286,7 @@ def _told_of(checkpoint: Path | None) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        if checkpoint is None or not Checkpoint(checkpoint).found:
+        if checkpoint is None or not mercer.io.Checkpoint(checkpoint).found:
             raise
         raise KeyboardInterrupt(
             f"Interrupted; the state of the fit is in {checkpoint}. Give the same command again to resume from there."
@@ -462,8 +308,9 @@ def _unconverged(caught: list[warnings.WarningMessage], allowed: bool) -> list[s
                 f"{warning.message} No model was written. Allow more iterations or time, raise tol, or keep the model "
                 "as it is with --allow-partial."
             )
-    ours = [warning for warning in caught if issubclass(warning.category, UserWarning)]
-    return list(dict.fromkeys(str(warning.message) for warning in ours))
+    ours = [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
+    # of those that differ in numbers only, as each fold says it of its own rows, the last, which is of all rows
+    return list({re.sub(r"[0-9a-f]{16}|[0-9.]+", "#", message): message for message in ours}.values())
 
 
 def _remembered(problem: Problem, outcome: Outcome) -> dict[str, Any]:
@@ -473,19 +320,24 @@ def _remembered(problem: Problem, outcome: Outcome) -> dict[str, Any]:
     if isinstance(data, Table):
         used = samples(data, kernel_read(outcome.model))[1]
         known |= {"columns": list(used), "kinds": {name: data.kinds[name] for name in used}}
+    if isinstance(data, Sentences):
+        known |= {"columns": list(data.columns)}
     if isinstance(data, Sparse):
         known |= {"width": data.width, "zero_based": data.zero_based}
     return known
 
 
-def _page(request: Request, output: Path) -> Path | None:
-    """Where the report goes; none if it is not wanted."""
-    return None if request.no_report else request.report or beside(output, ".html")
-
-
 def _report(outcome: Outcome, page: Path, request: Request, terminal: Terminal) -> None:
     module = importlib.import_module("mercer.reports")
     with terminal.progress("report"):
-        title = f"{type(outcome.model).__name__} on {request.data.name}"
-        written = module.report(outcome.model, outcome.X, outcome.y, title=title, notes=outcome.steps)
+        name = "Model" if request.target is None else f"Model of {request.target}"
+        title = f"{name} on {request.data.name}"
+        about = {"title": title, "notes": [*outcome.steps, *_noted(outcome, request)], "held": outcome.held}
+        written = module.report(outcome.model, outcome.X, outcome.y, **about)
     written.save(page, force=request.force)
+
+
+def _noted(outcome: Outcome, request: Request) -> list[str]:
+    """Sentences about what the command adds to a fit."""
+    notes = [f"--{name}: the column {getattr(request, name)}" for name in OPTIONS if getattr(request, name)]
+    return notes + ([f"{request.test}: {words(outcome.tested)}"] if outcome.tested else [])

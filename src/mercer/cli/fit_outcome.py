@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,11 @@ from mercer.budget import Clock, format_bytes
 from mercer.cli.hardware import peak_memory
 from mercer.cli.inputs import Problem, kernel_read
 from mercer.cli.score_lines import words
-from mercer.cli.terminal import Terminal, pairs
+from mercer.cli.terminal import pairs
 from mercer.gram.auto import choice_in_words
 from mercer.spec import written
 
-__all__ = ["Outcome", "say_outcome"]
+__all__ = ["Outcome", "told"]
 
 _ALWAYS = ("C", "alpha", "nu")  # shown even if they have their defaults
 
@@ -31,17 +31,18 @@ class Outcome:
     found: dict[str, float]
     method: str
     steps: list[str]
+    held: Any = None
+    tested: dict[str, float] = field(default_factory=dict)
 
 
-def say_outcome(
-    terminal: Terminal,
+def told(
     problem: Problem,
     outcome: Outcome,
     files: dict[str, Path | None],
     clock: Clock,
     notes: list[str],
-) -> None:
-    """Print what was done, as a table or as JSON."""
+) -> tuple[dict[str, Any], str]:
+    """Return what was done for a program, and for a person."""
     seconds, peak = clock.seconds, peak_memory()
     data = problem.data
     result = {
@@ -53,6 +54,9 @@ def say_outcome(
         "gram": _gram_text(outcome.model),
         "scores": outcome.found,
         "validation": outcome.method,
+        "verdict": getattr(outcome.model, "verdict_", None),
+        "leaderboard": [vars(row) for row in getattr(outcome.model, "leaderboard_", ())],
+        "test": outcome.tested,
         "steps": outcome.steps,
         "seconds": round(seconds, 3),
         "peak_memory": peak,
@@ -66,11 +70,13 @@ def say_outcome(
         ("kernel", _cut(_kernel_text(outcome.model))),
         ("estimator", _short(outcome.model)),
         *((("gram", _cut(_gram_text(outcome.model) or "")),) if _is_remarkable(outcome.model) else ()),
+        *((("verdict", outcome.model.verdict_),) if hasattr(outcome.model, "verdict_") else ()),
         ("score", f"{words(outcome.found)}\n({outcome.method})" if outcome.found else outcome.method),
+        *((("test", words(outcome.tested)),) if outcome.tested else ()),
         ("time", f"{seconds:.2f} s" + (f", peak memory {format_bytes(peak)}" if peak else "")),
         *((name, str(path)) for name, path in files.items() if path is not None),
     ]
-    terminal.result(result, pairs(rows))
+    return result, pairs(rows)
 
 
 def _kernel_text(model: Any) -> str:

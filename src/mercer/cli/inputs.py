@@ -35,6 +35,7 @@ __all__ = [
     "STDIN",
     "Problem",
     "Reading",
+    "Rows",
     "column_kinds",
     "compares_texts",
     "is_known",
@@ -185,6 +186,15 @@ def compares_texts(kernel: Kernel) -> bool:
 # the problem ----------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What a table says about its rows: weights in a fit, groups that no split divides, times that splits respect."""
+
+    weights: Any = None
+    groups: Any = None
+    time: Any = None
+
+
 @dataclass(frozen=True)
 class Problem:
     """Samples, perhaps with a target.
@@ -198,12 +208,14 @@ class Problem:
         The name of the target.
     dropped : int
         Rows left out because they miss a value.
+    rows : Rows
     """
 
     data: Dataset
     y: Array | None = None
     target: str | None = None
     dropped: int = 0
+    rows: Rows = Rows()
 
     @property
     def n(self) -> int:
@@ -240,7 +252,7 @@ def pose(
     unknown : bool, default False
         Whether a target that is missing is one that is not known, of a column of the data.
     fill : bool, default False
-        Whether the model fills in what is missing, but for texts.
+        Whether the model fills in what is missing, but for tables of texts alone.
     """
     if labels is not None:
         y, name = _labels(labels, data, target)
@@ -264,11 +276,11 @@ def pose(
 
 
 def _texts(data: Dataset, names: Sequence[str]) -> list[str]:
-    """Return the columns of texts, in which nothing can be filled in."""
+    """Return the columns in which nothing can be filled in: those of texts, where a table has no others."""
     if not isinstance(data, Table):
         return list(names)
     kinds = with_dates(data.columns, data.kinds)
-    return [name for name in names if kinds[name] == "text"]
+    return list(names) if all(kinds[name] == "text" for name in names) else []
 
 
 def takes_unknown(estimator: Any) -> bool:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.metrics import get_scorer
+from sklearn.utils.validation import has_fit_parameter
 
-from mercer.arrays import Array, Floats
+from mercer.arrays import Array, Floats, Indices
+from mercer.cli.failures import UsageFault
 
-__all__ = ["cross_validated", "scores", "words"]
+__all__ = ["Checked", "cross_validated", "measured", "scores", "weighted", "words"]
 
 
 def scores(task: str, y: Any, predictions: Any) -> dict[str, float]:
@@ -45,7 +47,18 @@ def scores(task: str, y: Any, predictions: Any) -> dict[str, float]:
 
 
 def words(found: dict[str, float]) -> str:
-    """Return scores in words."""
+    """Return scores in words; one that was asked for by name comes first.
+
+    Examples
+    --------
+    >>> words({"f1": 0.5, "r2": 0.25, "rmse": 1.0, "mae": 1.0})
+    'f1 0.5, R2 0.250, root mean squared error 1, mean absolute error 1'
+    """
+    usual = ("accuracy", "balanced_accuracy", "baseline_accuracy") if "accuracy" in found else ("r2", "rmse", "mae")
+    others = {name: value for name, value in found.items() if name not in usual}
+    if others and len(others) < len(found):
+        first = ", ".join(f"{name} {value:.4g}" for name, value in others.items())
+        return f"{first}, {words({name: found[name] for name in usual})}"
     if "accuracy" in found:
         return (
             f"accuracy {found['accuracy']:.3f}, balanced {found['balanced_accuracy']:.3f} (the largest class alone: "
@@ -60,40 +73,89 @@ def words(found: dict[str, float]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in found.items())
 
 
-def cross_validated(
-    estimator: Any, S: Any, y: Array | None, folds: int, monitor: Callable[[float], Any]
-) -> tuple[Array | None, Floats]:
-    """Fit an estimator without each fold in turn.
+class Checked(NamedTuple):
+    """What was predicted without seeing it.
 
-    Returns
-    -------
-    predictions : (n,) array or None
-        For each sample, by the model that did not see it; None for estimators that predict nothing.
+    Attributes
+    ----------
+    rows : (m,) array of int
+        Which samples; with times the earliest are not predicted.
+    predictions : (m,) array or None
+        For each of them, by the model that did not see it; None for estimators that predict nothing.
     scores : (folds,) array
         The estimator's own score of each fold; for densities the mean logarithm per sample, for novelty detectors
-        the share of samples inside.
+        the share of samples inside. Empty where there are predictions.
+    measured : (folds,) array
+        The score that was asked for, of each fold; empty without one.
     """
-    n = len(y) if y is not None else S.shape[0] if hasattr(S, "shape") else len(S)
-    classes = np.unique(y, return_counts=True)[1] if y is not None and y.dtype.kind not in "f" else None
-    stratified = classes is not None and getattr(estimator, "_estimator_type", "") == "classifier"
-    splitter = KFold(folds, shuffle=True, random_state=0)
-    if stratified and classes is not None and classes.min() >= folds:
-        splitter = StratifiedKFold(folds, shuffle=True, random_state=0)
-    predictions: Array | None = None
-    found = []
-    for place, (train, test) in enumerate(splitter.split(np.zeros(n), y)):
+
+    rows: Indices
+    predictions: Array | None
+    scores: Floats
+    measured: Floats
+
+
+def cross_validated(
+    estimator: Any,
+    S: Any,
+    y: Array | None,
+    pairs: Sequence[tuple[Indices, Indices]],
+    monitor: Callable[[float], Any],
+    weights: Floats | None = None,
+    metric: str | None = None,
+) -> Checked:
+    """Fit an estimator without each fold in turn, and see what it predicts there.
+
+    Parameters
+    ----------
+    estimator : estimator
+    S : samples
+    y : (n,) array or None
+    pairs : sequence of (rows to learn from, rows to predict)
+    monitor : callable
+        Told the share that is done.
+    weights : (n,) array, optional
+        Of the samples in the fit; in the scores all count once.
+    metric : str, optional
+        A name of scikit-learn's scorers.
+    """
+    guesses, found, measured = [], [], []
+    scorer = None if metric is None else get_scorer(metric)
+    for place, (train, test) in enumerate(pairs):
         model: Any = clone(estimator)
-        model.fit(S[train]) if y is None else model.fit(S[train], y[train])
+        more = weighted(model, None if weights is None else weights[train])
+        model.fit(S[train], **more) if y is None else model.fit(S[train], y[train], **more)
         if y is not None and hasattr(model, "predict"):
-            guesses = np.asarray(model.predict(S[test]))
-            if predictions is None:
-                predictions = np.empty(
-                    (n, *guesses.shape[1:]), dtype=guesses.dtype if guesses.dtype.kind != "U" else object
-                )
-            predictions[test] = guesses
+            guesses.append(np.asarray(model.predict(S[test])))
+            if scorer is not None:
+                measured.append(float(scorer(model, S[test], y[test])))
         elif hasattr(model, "coverage"):
             found.append(float(model.coverage(S[test])))
         else:
             found.append(float(model.score(S[test])) / len(test) if hasattr(model, "score") else float("nan"))
-        monitor((place + 1) / folds)
-    return predictions, np.array(found)
+        monitor((place + 1) / len(pairs))
+    rows = np.concatenate([test for _, test in pairs])
+    order = np.argsort(rows, kind="stable")
+    predictions = np.concatenate(guesses)[order] if guesses else None
+    if predictions is not None and predictions.dtype.kind == "U":
+        predictions = predictions.astype(object)
+    return Checked(rows[order], predictions, np.array(found), np.array(measured))
+
+
+def measured(model: Any, X: Any, y: Array, task: str, metric: str | None = None) -> dict[str, float]:
+    """Return the usual scores of a fitted model on new samples, after the one that was asked for by name."""
+    found = {} if metric is None else {metric: float(get_scorer(metric)(model, X, y))}
+    predictions = np.asarray(model.predict(X))
+    return found | (scores(task, y, predictions) if predictions.ndim == 1 else {})
+
+
+def weighted(model: Any, weights: Floats | None) -> dict[str, Floats]:
+    """Return the argument of `fit` that holds weights of samples; refuse them where there is none."""
+    if weights is None:
+        return {}
+    if not has_fit_parameter(model, "sample_weight"):
+        raise UsageFault(
+            f"--weights was given with {type(model).__name__}, whose fit knows no weights of samples. Leave it out, or "
+            "use another estimator."
+        )
+    return {"sample_weight": weights}

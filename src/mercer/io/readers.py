@@ -12,9 +12,7 @@ from mercer.io.columns import Kinds, checked_kinds
 from mercer.io.datasets import Dataset
 from mercer.io.delimited import read_delimited
 from mercer.io.formats import FORMATS, TREES, detect, detected, is_folder
-from mercer.io.gram_file import read_gram, read_gram_rows
 from mercer.io.limits import FileBudgetError, FileError, Limits
-from mercer.io.parquet import read_parquet
 from mercer.io.source import Source
 from mercer.io.svmlight import read_svmlight
 
@@ -56,8 +54,8 @@ def read(
     -------
     Dataset
         Table (CSV, TSV, Excel, Parquet, JSON lines, folders of texts), Sparse (svmlight), Sequences (FASTA, FASTQ),
-        GramMatrix, TreeBank (brackets, XML, HTML, JSON, Python source, folders of these) or GraphData (TU Dortmund
-        folders and archives, GraphML, JSON, lists of edges).
+        Sentences (CoNLL columns), GramMatrix, TreeBank (brackets, XML, HTML, JSON, Python source, folders of these) or
+        GraphData (TU Dortmund folders and archives, GraphML, JSON, lists of edges).
 
     Raises
     ------
@@ -129,13 +127,14 @@ _READERS: dict[str, Callable[[Source, Kinds], Dataset]] = {
     "csv": read_delimited,
     "tsv": lambda source, kinds: read_delimited(source, kinds, "\t"),
     "excel": lambda source, kinds: _loaded("excel", "read_excel")(source, kinds),
-    "parquet": read_parquet,
+    "parquet": lambda source, kinds: _loaded("parquet", "read_parquet")(source, kinds),
     "svmlight": lambda source, kinds: read_svmlight(source),
-    "gram": lambda source, kinds: read_gram(source),
-    "gram-rows": lambda source, kinds: read_gram_rows(source),
+    "gram": lambda source, kinds: _loaded("gram_file", "read_gram")(source),
+    "gram-rows": lambda source, kinds: _loaded("gram_file", "read_gram_rows")(source),
     "jsonl": lambda source, kinds: _loaded("jsonl", "read_jsonl")(source, kinds),
     "fasta": lambda source, kinds: _loaded("structures.fasta", "read_fasta")(source),
     "fastq": lambda source, kinds: _loaded("structures.fasta", "read_fastq")(source),
+    "conll": lambda source, kinds: _loaded("structures.conll", "read_conll")(source),
     **{
         name: lambda source, kinds, name=name: _loaded("structures.tree_files", "read_trees")(source, name)
         for name in TREES

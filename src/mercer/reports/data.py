@@ -15,6 +15,7 @@ from mercer import domains  # whose names are imported when they are used
 from mercer.constraints import is_real
 from mercer.domains import WHOLE, Frames, Samples, Similarities, Strings, Texts, Vectors
 from mercer.domains.frames import Whole
+from mercer.kernels import Kernel
 from mercer.reports.subject import NotApplicable, Subject
 from mercer.reports.wording import counted, number, percent, shown
 
@@ -41,6 +42,7 @@ class ColumnFacts:
     mean: float | None = None
     deviation: float | None = None
     common: str = ""
+    remark: str = ""
 
     @property
     def is_constant(self) -> bool:
@@ -103,8 +105,8 @@ def describe(subject: Subject) -> DataFacts:
         constant=tuple(column.name for column in columns if column.is_constant and n > 1),
         duplicates=duplicates,
         conflicts=conflicts,
-        scale_ratio=_scale_ratio(columns) if subject.model is subject.estimator else None,
-        details=tuple(_details(S)),
+        scale_ratio=_scale_ratio(columns) if _sees_scales(subject) else None,
+        details=() if isinstance(S, Frames) else tuple(_details(S)),
         target=None if subject.y is None else _target(subject.y, subject.task),
         remarks=(),
     )
@@ -146,7 +148,8 @@ def _column(name: Any, values: Any, is_read: bool) -> ColumnFacts:
         lengthy = len(counts) > max(20, len(present) // 2)
         common = "" if lengthy or not counts else shown(counts.most_common(1)[0][0], 30)
         missing = len(array) - len(present)
-        return ColumnFacts(label, "text" if lengthy else "category", is_read, missing, len(counts), common=common)
+        kind, remark = ("text", _lengths(present)) if lengthy else ("category", "")
+        return ColumnFacts(label, kind, is_read, missing, len(counts), common=common, remark=remark)
     finite = numbers[np.isfinite(numbers)]
     missing = len(numbers) - len(finite)
     if not len(finite):
@@ -154,6 +157,11 @@ def _column(name: Any, values: Any, is_read: bool) -> ColumnFacts:
     low, middle, high = (float(q) for q in np.quantile(finite, (0.0, 0.5, 1.0)))
     spread = _moments(finite)
     return ColumnFacts(label, "number", is_read, missing, len(np.unique(finite)), low, middle, high, *spread)
+
+
+def _lengths(texts: list[str]) -> str:
+    sizes = np.array([len(text) for text in texts])
+    return f"{sizes.min()} to {sizes.max()} characters, median {number(float(np.median(sizes)))}"
 
 
 def _moments(values: Any) -> tuple[float, float]:
@@ -216,41 +224,36 @@ def _domain(X: Any, S: Samples | None) -> str:
 
 def _details(S: Samples | None) -> Iterator[tuple[str, str]]:
     """What is worth knowing about domains without columns."""
-    parts = S.parts.items() if isinstance(S, Frames) else [("", S)]
-    for name, part in parts:
-        columns = name if isinstance(name, tuple) else (name,)
-        of = "" if isinstance(S, Vectors | Strings) or name == "" else " of " + shown(", ".join(map(str, columns)))
-        if isinstance(part, Strings):
-            lengths = np.asarray(part.lengths)
-            yield f"length{of}", f"{lengths.min()} to {lengths.max()}, median {number(float(np.median(lengths)))}"
-            is_text = isinstance(part, Texts)
-            yield f"{'words' if is_text else 'symbols'}{of}", f"{number(len(part.vocabulary))} different"
-            if not lengths.all():
-                yield f"empty{of}", counted(int(np.sum(lengths == 0)), "text" if is_text else "string")
-        elif isinstance(part, Similarities) and part.matrix is not None and part.position is not None:
-            own = part.self_similarities()
-            yield f"self-similarity{of}", f"{number(float(own.min()))} to {number(float(own.max()))}"
-        elif isinstance(part, Vectors):
-            yield f"numbers{of}", f"{part.X.dtype}, {'sparse' if part.is_sparse else 'dense'}"
-        elif isinstance(part, domains.Trees | domains.Graphs):  # last: others need not import them
-            yield from _structure(part, of)
+    if isinstance(S, Strings):
+        lengths, is_text = np.asarray(S.lengths), isinstance(S, Texts)
+        yield "length", f"{lengths.min()} to {lengths.max()}, median {number(float(np.median(lengths)))}"
+        yield "words" if is_text else "symbols", f"{number(len(S.vocabulary))} different"
+        if not lengths.all():
+            yield "empty", counted(int(np.sum(lengths == 0)), "text" if is_text else "string")
+    elif isinstance(S, Similarities) and S.matrix is not None and S.position is not None:
+        own = S.self_similarities()
+        yield "self-similarity", f"{number(float(own.min()))} to {number(float(own.max()))}"
+    elif isinstance(S, Vectors):
+        yield "numbers", f"{S.X.dtype}, {'sparse' if S.is_sparse else 'dense'}"
+    elif isinstance(S, domains.Trees | domains.Graphs):  # last: others need not import them
+        yield from _structure(S)
 
 
-def _structure(part: domains.Trees | domains.Graphs, of: str) -> Iterator[tuple[str, str]]:
+def _structure(part: domains.Trees | domains.Graphs) -> Iterator[tuple[str, str]]:
     sizes = np.asarray(part.sizes)
-    yield f"nodes{of}", f"{sizes.min()} to {sizes.max()}, median {number(float(np.median(sizes)))}"
-    yield f"labels{of}", f"{number(len(part.vocabulary))} different"
+    yield "nodes", f"{sizes.min()} to {sizes.max()}, median {number(float(np.median(sizes)))}"
+    yield "labels", f"{number(len(part.vocabulary))} different"
     if isinstance(part, domains.Graphs):
         arcs = np.diff(part.indptr[part.offsets])
-        yield f"arcs{of}", f"{arcs.min()} to {arcs.max()}, an edge without direction being two"
+        yield "arcs", f"{arcs.min()} to {arcs.max()}, an edge without direction being two"
         if part.edge_vocabulary:
-            yield f"labels of edges{of}", f"{number(len(part.edge_vocabulary))} different"
+            yield "labels of edges", f"{number(len(part.edge_vocabulary))} different"
         if part.attributes.shape[1]:
-            yield f"numbers of each node{of}", number(part.attributes.shape[1])
+            yield "numbers of each node", number(part.attributes.shape[1])
         if part.directed.any():
-            yield f"directed{of}", counted(int(part.directed.sum()), "graph")
+            yield "directed", counted(int(part.directed.sum()), "graph")
     if not sizes.all():
-        yield f"empty{of}", counted(int(np.sum(sizes == 0)), "tree" if isinstance(part, domains.Trees) else "graph")
+        yield "empty", counted(int(np.sum(sizes == 0)), "tree" if isinstance(part, domains.Trees) else "graph")
 
 
 def _duplicates(S: Samples | None, y: Any) -> tuple[int | None, int | None]:
@@ -292,6 +295,21 @@ def _keys(S: Samples) -> list[bytes] | None:
     return None
 
 
+def _sees_scales(subject: Subject) -> bool:
+    """Whether the kernel compares several columns in one unit, so that the widest of them count most."""
+    return subject.model is subject.estimator and subject.kernel is not None and _in_one_unit(subject.kernel)
+
+
+def _in_one_unit(kernel: Kernel) -> bool:
+    if hasattr(kernel, "transform") or np.ndim(getattr(kernel, "length_scale", None)) == 1:
+        return False
+    columns = getattr(kernel, "columns", None)
+    if columns is not None and (isinstance(columns, (str, int)) or len(columns) == 1):
+        return False
+    inside = [child for _, child in kernel._children() if isinstance(child, Kernel)]
+    return any(map(_in_one_unit, inside)) if inside else kernel.domain is Vectors
+
+
 def _scale_ratio(columns: tuple[ColumnFacts, ...]) -> float | None:
     """Largest over smallest deviation of the columns of numbers that are read and vary."""
     spread = [c.deviation for c in columns if c.kind == "number" and c.is_read and not c.is_constant and c.deviation]
@@ -326,8 +344,8 @@ def _remarks(facts: DataFacts) -> Iterator[str]:
         yield f"{counted(facts.conflicts, 'repeated sample')} with another target than the first: no model fits both."
     if facts.scale_ratio is not None and facts.scale_ratio > 100:
         yield (
-            f"Columns differ in scale by a factor of {number(facts.scale_ratio, 2)}: a kernel with a single length "
-            "scale sees mostly the widest ones."
+            f"Columns differ in scale by a factor of {number(facts.scale_ratio, 2)}: the kernel compares them as they "
+            "are, and so it sees mostly the widest ones."
         )
     classes = facts.target.classes if facts.target else ()
     if len(classes) > 1 and classes[-1][1] * 10 < classes[0][1]:

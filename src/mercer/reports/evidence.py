@@ -1,7 +1,8 @@
-"""What out-of-fold predictions look like in detail: residuals, ROC curves, calibration, confusion, leave-one-out."""
+"""What predictions of unseen samples look like: residuals, ROC and precision curves, calibration, confusion."""
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,19 +12,18 @@ import numpy as np
 from sklearn import metrics
 from sklearn.base import clone
 
-from mercer import estimators  # whose names are imported when they are used
+import mercer.gram
+import mercer.selection
+import mercer.targets
+from mercer import estimators  # whose names, and those of the packages above, are imported when they are used
 from mercer.arrays import Floats, Indices
 from mercer.errors import CapabilityError
-from mercer.gram import Dense
 from mercer.plots.sources import gram_matrix
 from mercer.reports.scores import ScoreFacts, area_under_roc, classification_scores, regression_scores
 from mercer.reports.subject import NotApplicable, Subject
 from mercer.reports.wording import number, shown
-from mercer.selection import mean_leave_one_out
-from mercer.selection.margins import margin_leave_one_out, votes
-from mercer.targets import Multiclass
 
-__all__ = ["calibration", "confusion", "left_out", "residuals", "roc"]
+__all__ = ["calibration", "confusion", "left_out", "mistakes", "precision", "residuals", "roc"]
 
 WORST = 8
 MOST_CURVES = 6
@@ -66,10 +66,10 @@ def left_out(subject: Subject) -> LeftOutFacts:
 
 
 def _means_left_out(subject: Subject) -> LeftOutFacts:
-    target = Multiclass().learn(subject.y)
+    target = mercer.targets.Multiclass().learn(subject.y)
     codes = target.codes(subject.y)
     assert subject.kernel is not None and subject.samples is not None
-    f = mean_leave_one_out(gram_matrix(subject.kernel, subject.samples), codes, len(target.classes))
+    f = mercer.selection.mean_leave_one_out(gram_matrix(subject.kernel, subject.samples), codes, len(target.classes))
     scores = classification_scores(codes, np.argmax(f, axis=1))
     if np.all(np.isfinite(f)):
         values = f[:, 1] - f[:, 0] if len(target.classes) == 2 else f
@@ -84,12 +84,13 @@ def _margins_left_out(subject: Subject) -> LeftOutFacts:
     by_pairs = isinstance(model.multi_class, str) and model.multi_class == "ovo"  # it may be a matrix
     if model.loss != "hinge" or not by_pairs or model.class_weight is not None or np.isinf(model.C):
         raise NotApplicable("the machine without a sample is known for the hinge, pairs, equal weights and a finite C")
-    target = Multiclass().learn(subject.y)
+    target = mercer.targets.Multiclass().learn(subject.y)
     codes, count = target.codes(subject.y), len(target.classes)
     assert subject.kernel is not None and subject.samples is not None
-    gram = Dense().build(subject.kernel, subject.kernel.prepare(subject.samples))
-    (values,) = margin_leave_one_out(gram, codes, count, [model.C])
-    scores = classification_scores(codes, votes(values, count))
+    margins = importlib.import_module("mercer.selection.margins")
+    gram = mercer.gram.Dense().build(subject.kernel, subject.kernel.prepare(subject.samples))
+    (values,) = margins.margin_leave_one_out(gram, codes, count, [model.C])
+    scores = classification_scores(codes, margins.votes(values, count))
     if count == 2:
         area = area_under_roc(codes, -values[:, 0], np.arange(2))
         if area is not None:
@@ -190,6 +191,61 @@ def roc(scores: ScoreFacts) -> RocFacts:
 
 
 @dataclass(frozen=True, eq=False)
+class PrecisionFacts:
+    """Precision against recall for two classes; `share` is the precision of a guess."""
+
+    label: str
+    recall: Floats
+    precision: Floats
+    area: float
+    share: float
+
+
+def precision(scores: ScoreFacts) -> PrecisionFacts:
+    """Return precision and recall of the rarer of two classes, which is the one that is looked for."""
+    y, values, classes = _decided(scores)
+    if values.ndim != 1:
+        raise NotApplicable("precision and recall are drawn for two classes")
+    second = int(np.sum(y == classes[1]))
+    rarer = 1 if 2 * second <= len(y) else 0
+    positive = y == classes[rarer]
+    if positive.all() or not positive.any():
+        raise NotApplicable("one of the classes has no sample among those predicted")
+    signed = values if rarer else -values
+    found, recall, _ = metrics.precision_recall_curve(positive, signed)
+    area = float(metrics.average_precision_score(positive, signed))
+    return PrecisionFacts(shown(classes[rarer], 24), recall, found, area, float(positive.mean()))
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A sample whose class was missed: its number, both classes, how sure the model was, and what it looks like."""
+
+    sample: int
+    truth: str
+    predicted: str
+    value: float | None
+    excerpt: str = ""
+
+
+def mistakes(scores: ScoreFacts, index: Indices) -> tuple[Mistake, ...]:
+    """Return the samples that were missed with the surest decisions; `index` holds their numbers among all."""
+    if scores.task != "classification" or scores.predicted is None:
+        raise NotApplicable("missed classes belong to classification")
+    truth, predicted, values = np.asarray(scores.truth), np.asarray(scores.predicted), scores.values
+    wrong = np.flatnonzero(truth != predicted)
+    sure = np.zeros(len(truth))
+    if values is not None:
+        sure = np.maximum(values, 1.0 - values) if scores.has_probabilities and values.ndim == 1 else np.abs(values)
+        sure = sure if sure.ndim == 1 else np.sort(sure if scores.has_probabilities else values, axis=1)[:, -1]
+    order = wrong[np.argsort(-sure[wrong], kind="stable")][:WORST]
+    return tuple(
+        Mistake(int(index[i]), shown(truth[i]), shown(predicted[i]), None if values is None else float(sure[i]))
+        for i in order
+    )
+
+
+@dataclass(frozen=True, eq=False)
 class CalibrationFacts:
     """How often a decision is right, in groups of samples of similar decision value.
 
@@ -204,6 +260,7 @@ class CalibrationFacts:
     groups: tuple[tuple[float, float, int], ...]
     axis: str
     share: str
+    has_probabilities: bool = False
 
 
 def calibration(scores: ScoreFacts) -> CalibrationFacts:
@@ -211,7 +268,11 @@ def calibration(scores: ScoreFacts) -> CalibrationFacts:
     y, values, classes = _decided(scores)
     if values.ndim == 1:
         happened = y == classes[1]
-        axis, share = "decision value", f"share of {shown(classes[1], 24)}"
+        name = "probability" if scores.has_probabilities else "decision value"
+        axis, share = f"{name} of {shown(classes[1], 24)}", f"share of {shown(classes[1], 24)}"
+    elif scores.has_probabilities:
+        happened = y == classes[np.argmax(values, axis=1)]
+        values, axis, share = values.max(axis=1), "probability of the class predicted", "share that is right"
     else:
         ordered = np.sort(values, axis=1)
         happened = y == classes[np.argmax(values, axis=1)]
@@ -223,7 +284,7 @@ def calibration(scores: ScoreFacts) -> CalibrationFacts:
     order = np.argsort(values, kind="stable")
     groups = [run for run in np.array_split(order, min(GROUPS, max(1, len(order) // 5))) if len(run)]
     rows = tuple((float(values[run].mean()), float(np.mean(happened[run])), len(run)) for run in groups)
-    return CalibrationFacts(rows, axis, share)
+    return CalibrationFacts(rows, axis, share, scores.has_probabilities)
 
 
 def _decided(scores: ScoreFacts) -> tuple[Any, Floats, Any]:

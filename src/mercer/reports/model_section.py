@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ DEEPEST = 6  # of the tree of kernels
 
 @dataclass(frozen=True)
 class PartFacts:
-    """One kernel in the tree of a composite one: its text, formula and depth."""
+    """A kind of kernel in the tree of a composite one: the first of it with its formula and depth, and how many."""
 
     depth: int
     text: str
@@ -41,6 +41,7 @@ class PartFacts:
     latex: str
     math: str
     meaning: str
+    times: int = 1
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def kernel_facts(subject: Subject) -> KernelFacts:
     return KernelFacts(
         text=shown(repr(kernel), LONGEST_TEXT),
         given=shown(repr(given), LONGEST_TEXT),
-        parts=tuple(_tree(kernel, 0)),
+        parts=_kinds(_tree(kernel, 0)),
         validity=tuple(_validity(kernel)),
         cost=kernel.cost,
         weights=weights,
@@ -88,6 +89,15 @@ def _weights(model: Any) -> Iterator[tuple[str, float, float]]:
         return
     for t in np.lexsort((-model.weights_, -model.contributions_))[:MOST_KERNELS]:
         yield shown(model.kernel_names_[t], 200), float(model.weights_[t]), float(model.contributions_[t])
+
+
+def _kinds(parts: Iterable[PartFacts]) -> tuple[PartFacts, ...]:
+    """Return the first kernel of each kind, and how many there are: a formula is printed once."""
+    found: dict[str, PartFacts] = {}
+    for part in parts:
+        first = found.get(part.name)
+        found[part.name] = part if first is None else replace(first, times=first.times + 1)
+    return tuple(found.values())
 
 
 def _tree(kernel: Kernel, depth: int) -> Iterator[PartFacts]:
@@ -346,6 +356,8 @@ def _kernel_deeds(model: Any, kernel: Kernel) -> Iterator[str]:
         yield f"No kernel was given; {text} was chosen from the training samples."
     elif isinstance(given, str):
         yield f"The word {shown(given)!r} was read as {text}."
+    elif getattr(model, "candidates_", 1) is None or hasattr(model, "story_"):
+        yield "The kernel was chosen from the training samples before the fit; how is said below."
     elif repr(given) != repr(kernel):
         yield f"Learned from the training samples: {shown(repr(given), 300)} became {text}."
     else:

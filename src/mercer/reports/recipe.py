@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+import mercer
 from mercer.errors import MercerError
-from mercer.language import parse
 from mercer.reports.subject import Subject
-from mercer.reports.wording import shown
+from mercer.reports.wording import number, shown
 from mercer.spec import written
 
 __all__ = ["Recipe", "recipe"]
@@ -28,20 +26,28 @@ class Recipe:
     remark: str
 
 
-def recipe(subject: Subject, cv: Any = 5) -> Recipe:
+def recipe(subject: Subject, cv: Any = "auto") -> Recipe:
     """Return the lines that reproduce the model and the report."""
     model = subject.model
     text = written(model)
+    if hasattr(model, "story_") and model is subject.estimator:
+        lines = [
+            "import mercer",
+            "",
+            "model = mercer.automatic(X, y)",
+            'mercer.report(model, X, y, path="report.html")',
+        ]
+        remark = "The same choice is made again from the same samples and the options named above."
+        return Recipe("\n".join(lines), shown(text, LONGEST_TEXT), True, remark)
     try:
-        again = written(parse(text))
+        again = written(mercer.parse(text))
     except MercerError as error:
         reason = shown(str(error).partition("\n")[0], 300)
         return Recipe("", shown(text, LONGEST_TEXT), False, f"The text of the model cannot be read back: {reason}")
     fit = "fit(X)" if subject.y is None else "fit(X, y)"
     data = "X" if subject.y is None else "X, y"
-    n = getattr(model, "dual_coef_", None)
-    size = f"  # the {len(n)} training samples" if n is not None and np.ndim(n) >= 1 else ""
-    folds = f", cv={cv}" if isinstance(cv, int) and cv != 5 else ""
+    size = f"  # the {number(subject.n)} samples given" if subject.n else ""
+    folds = f", cv={cv}" if isinstance(cv, int) else ""
     lines = [
         "import mercer",
         "",

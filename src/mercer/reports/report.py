@@ -15,96 +15,43 @@ import platform
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 import mercer
-import mercer.plots  # names are imported on use
-from mercer.errors import CapabilityError
+from mercer.domains import Frames, Strings
 from mercer.io.atomic import require_replaceable, write_atomically
 from mercer.plots.canvas import is_available
-from mercer.plots.convergence import convergence
-from mercer.plots.gram_display import arranged
 from mercer.plots.sources import some_of
 from mercer.plots.spectrum_display import SpectrumDisplay, ridge_of, spectrum
-from mercer.reports import evidence, figures
+from mercer.reports import evidence
 from mercer.reports import model_section as model
+from mercer.reports.answer import answer
 from mercer.reports.certification import certified
-from mercer.reports.data import DataFacts, describe
-from mercer.reports.figures import Figure
-from mercer.reports.recipe import Recipe, recipe
-from mercer.reports.scores import ScoreFacts, cross_validated
+from mercer.reports.columns import columns_of, excerpts
+from mercer.reports.curve import curve, surface
+from mercer.reports.data import describe
+from mercer.reports.facts import Facts
+from mercer.reports.importance import TOP, dependence, importance
+from mercer.reports.pictures import pictures
+from mercer.reports.recipe import recipe
+from mercer.reports.scores import cross_validated, held_out
 from mercer.reports.subject import NotApplicable, Subject
 from mercer.reports.wording import counted, fixed, number, percent, shown, span
-from mercer.theory import Certificate
 
 __all__ = ["Facts", "Report", "report"]
 __public__ = ["Report", "report"]
 
-TEMPLATE = Path(__file__).with_name("report.html.jinja")
+TEMPLATES = Path(__file__).with_name("templates")
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "matplotlib")
-GRAM_SAMPLES = 200  # of the picture: more would not be visible, only heavier
 SPECTRUM_SAMPLES = 1000
 LONGEST_TEXT = 2000
 
 Result = TypeVar("Result")
-
-
-@dataclass(eq=False)
-class Facts:
-    """Everything a report says; a section that was left out is None and has its reason in `omitted`."""
-
-    title: str
-    name: str
-    text: str
-    task: str
-    created: str
-    n_samples: int | None
-    n_used: int | None
-    seconds: float = 0.0
-    data: DataFacts | None = None
-    kernel: model.KernelFacts | None = None
-    parameters: tuple[model.ParameterFacts, ...] = ()
-    scores: ScoreFacts | None = None
-    left_out: evidence.LeftOutFacts | None = None
-    residuals: evidence.ResidualFacts | None = None
-    roc: evidence.RocFacts | None = None
-    calibration: evidence.CalibrationFacts | None = None
-    confusion: evidence.ConfusionFacts | None = None
-    certificate: Certificate | None = None
-    coefficients: model.CoefficientFacts | None = None
-    condition: model.ConditionFacts | None = None
-    deeds: tuple[str, ...] = ()
-    recipe: Recipe | None = None
-    notes: tuple[str, ...] = ()
-    figures: dict[str, Figure] = field(default_factory=dict)
-    omitted: list[tuple[str, str]] = field(default_factory=list)
-    warned: list[str] = field(default_factory=list)
-    versions: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def key_figures(self) -> tuple[tuple[str, str, str], ...]:
-        """The few numbers at the top of the page: (label, value, remark)."""
-        rows: list[tuple[str, str, str]] = []
-        if self.data:
-            columns = counted(self.data.n_columns, "column") if self.data.n_columns else self.data.domain
-            rows.append(("samples", number(self.data.n_samples), columns))
-        if self.scores:
-            for name in self.scores.names[:2]:
-                spread = f"± {number(self.scores.deviation[name], 2)} over {counted(len(self.scores.folds), 'fold')}"
-                rows.append((name, number(self.scores.mean[name], 3), spread))
-        if self.condition:
-            rows.append(("effective rank", number(self.condition.effective_rank, 3), "directions that matter"))
-        if self.coefficients and self.coefficients.n:
-            used = self.coefficients.n - self.coefficients.n_zero
-            remark = f"not zero: {percent(used / self.coefficients.n)} of {number(self.coefficients.n)}"
-            if self.coefficients.what == "support vectors":
-                known = self.n_samples is not None and self.n_samples >= used
-                remark = f"{percent(used / self.n_samples)} of the samples" if known and self.n_samples else "are kept"
-            rows.append((self.coefficients.what, number(used), remark))
-        return tuple(rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +104,8 @@ class Report:
     def __str__(self) -> str:
         facts = self.facts
         lines = [facts.title, f"  model: {facts.text}"]
+        if facts.answer:
+            lines.append(f"  verdict: {facts.answer.verdict}")
         lines += [f"  {label}: {value} ({remark})" for label, value, remark in facts.key_figures]
         if facts.left_out:
             parts = (f"{name} {number(value, 3)}" for name, value in facts.left_out.scores.items())
@@ -178,11 +127,12 @@ def report(
     *,
     path: str | os.PathLike[str] | None = None,
     title: str | None = None,
-    cv: Any = 5,
+    cv: Any = "auto",
     max_samples: int = 2000,
     notes: Sequence[str] = (),
+    held: Any = None,
 ) -> Report:
-    """Write a page about a fitted model: data, kernel, scores, pictures, conditioning, how to reproduce it.
+    """Write a page about a fitted model: how good it is, what it looks at, how it works, how to reproduce it.
 
     Parameters
     ----------
@@ -194,12 +144,16 @@ def report(
         File to write; one that is there already is not replaced (`Report.save` can).
     title : str, optional
         None is the name of the estimator.
-    cv : int, splitter or None, default 5
-        Folds of the cross-validation, shuffled with a fixed seed; None leaves it out.
+    cv : int, splitter, "auto" or None, default "auto"
+        Folds of the cross-validation, shuffled with a fixed seed; None leaves it out. With "auto", a model of
+        `mercer.automatic` is scored by the samples that took no part in its choice, others by 5 folds.
     max_samples : int, default 2000
         Beyond it, scores and pictures are computed from samples drawn at random, and the page says so.
     notes : sequence of str, optional
         Sentences to add to what was done, for example how parameters were chosen.
+    held : object with ``rows``, ``predictions`` and ``probabilities``, optional
+        Predictions of samples that the models which made them had not seen, to be scored instead of folds, such as the
+        attribute ``held_`` of a model of `mercer.automatic`, which is what None takes.
 
     Returns
     -------
@@ -207,8 +161,9 @@ def report(
 
     Notes
     -----
-    Pictures need matplotlib (``pip install mercer[plot]``). The
-    model is refitted once per fold. Sections that do not apply are left out, and the page says why.
+    Pictures need matplotlib (``pip install mercer[plot]``). The model is refitted once per fold. The answer comes
+    first: a verdict, the score beside that of the simplest guess and beside what else was tried. Sections that do not
+    apply are left out, and the page says why.
 
     Examples
     --------
@@ -227,7 +182,7 @@ def report(
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        facts = _gathered(Subject.of(estimator, X, y), title, cv, max_samples)
+        facts = _gathered(Subject.of(estimator, X, y), title, cv, max_samples, held)
     facts.warned = list(dict.fromkeys(shown(warning.message, 300) for warning in caught))[:5]
     facts.notes = tuple(shown(note, 500) for note in notes)
     facts.seconds = time.perf_counter() - began
@@ -257,7 +212,7 @@ class _Sections:
         return None
 
 
-def _gathered(whole: Subject, title: str | None, cv: Any, max_samples: int) -> Facts:
+def _gathered(whole: Subject, title: str | None, cv: Any, max_samples: int, held: Any) -> Facts:
     """Return the facts of a report, all but those about the report itself."""
     name = type(whole.model).__name__
     index = some_of(whole.n or 0, max_samples)
@@ -281,12 +236,20 @@ def _gathered(whole: Subject, title: str | None, cv: Any, max_samples: int) -> F
     facts.deeds = attempt("What was done", model.deeds, whole) or ()
     facts.recipe = attempt("How to reproduce", recipe, whole, cv)
     facts.text = _text(whole, facts.recipe.text if facts.recipe else name)
-    _score(facts, sections, some, index, cv)
+    held = getattr(whole.model, "held_", None) if held is None and cv == "auto" else held
+    _score(facts, sections, whole, some, index, (cv, held))
+    _explain(facts, sections, whole)
+    _show_worst(facts, sections, whole)
     facts.certificate = attempt("Certificate", certified, some)
     display = attempt("Conditioning", _spectrum, some)
     if display is not None:
         facts.condition = attempt("Conditioning", model.condition_facts, whole, display)
-    _draw(facts, sections, some, display)
+    if is_available():
+        for picture, draw in pictures(facts, some, display):
+            drawn = attempt(f"Picture of {picture}", draw)
+            facts.figures |= {} if drawn is None else {picture: drawn}
+    else:
+        facts.omitted.append(("Pictures", "matplotlib is not installed; get them with: pip install mercer[plot]"))
     return facts
 
 
@@ -296,14 +259,19 @@ def _text(subject: Subject, last: str) -> str:
     return shown(" → ".join([*(type(step).__name__ for _, step in steps), last]), LONGEST_TEXT)
 
 
-def _score(facts: Facts, sections: _Sections, some: Subject, index: Any, cv: Any) -> None:
-    """Fill in scores, and what the predictions behind them show."""
-    attempt = sections.attempt
-    if cv is None:
+def _score(facts: Facts, sections: _Sections, whole: Subject, some: Subject, index: Any, by: tuple[Any, Any]) -> None:
+    """Fill in scores, by folds or by samples held out, and what the predictions behind them show."""
+    attempt, (cv, held) = sections.attempt, by
+    if held is not None and whole.y is not None and len(held.rows):
+        facts.scores, index = attempt("Scores of samples held out", held_out, whole, held), held.rows
+    elif cv is None:
         facts.omitted.append(("Cross-validation", "cv=None was given"))
     else:
-        facts.scores = attempt("Cross-validation", cross_validated, some, cv)
-    facts.left_out = attempt("Leave-one-out", evidence.left_out, some)
+        facts.scores = attempt("Cross-validation", cross_validated, some, 5 if isinstance(cv, str) else cv)
+    if facts.scores is None or facts.scores.folds:
+        facts.left_out = attempt("Leave-one-out", evidence.left_out, some)
+    if facts.scores is not None or hasattr(whole.model, "verdict_"):
+        facts.answer = attempt("Verdict", answer, whole, facts.scores)
     if facts.scores is None:
         return
     if some.task == "regression":
@@ -312,56 +280,50 @@ def _score(facts: Facts, sections: _Sections, some: Subject, index: Any, cv: Any
         facts.roc = attempt("ROC curves", evidence.roc, facts.scores)
         facts.calibration = attempt("Calibration", evidence.calibration, facts.scores)
         facts.confusion = attempt("Confusion", evidence.confusion, facts.scores)
+        facts.mistakes = attempt("Samples predicted worst", evidence.mistakes, facts.scores, index) or ()
+        if facts.scores.values is not None and facts.scores.values.ndim == 1:
+            facts.precision = attempt("Precision and recall", evidence.precision, facts.scores)
+
+
+def _explain(facts: Facts, sections: _Sections, whole: Subject) -> None:
+    """Fill in what the model looks at: columns, or parts of texts, sequences, trees and graphs."""
+    if whole.X is None or whole.y is None:
+        return
+    attempt = sections.attempt
+    S = whole.samples
+    texts = isinstance(S, Frames) and any(isinstance(part, Strings) for part in S.parts.values())
+    if texts or isinstance(S, Strings) or (S is not None and type(S).__name__ in ("Trees", "Graphs")):
+        weighty = importlib.import_module("mercer.reports.weighty").weighty
+        facts.weighty = attempt("Parts that weigh most", weighty, whole)
+    try:
+        columns = columns_of(whole, np.arange(1))
+    except NotApplicable:
+        return
+    if len(columns) == 1 and columns.numbers(0) is None:
+        return
+    count = len(columns)
+    if count == 1:
+        facts.curve = attempt("Fitted curve", curve, whole, facts.scores)
+        return
+    if count == 2:
+        facts.surface = attempt("Fitted surface", surface, whole)
+    facts.importance = attempt("Importance", importance, whole)
+    if facts.importance is not None:
+        top = tuple(row.place for row in facts.importance.rows if row.loss > 0.0)[:TOP]
+        facts.dependence = attempt("Partial dependence", dependence, whole, top) or ()
+
+
+def _show_worst(facts: Facts, sections: _Sections, whole: Subject) -> None:
+    """Fill in what the samples that are predicted worst look like."""
+    worst = [row[0] for row in facts.residuals.worst] if facts.residuals else [row.sample for row in facts.mistakes]
+    first = [row.name for row in facts.importance.rows[:4]] if facts.importance else []
+    facts.excerpts = sections.attempt("Excerpts", excerpts, whole, worst, first) or {}
 
 
 def _spectrum(subject: Subject) -> SpectrumDisplay:
     if subject.kernel is None or subject.samples is None:
         raise NotApplicable("there is no kernel, or there are no samples to compare: give X to the report")
     return spectrum(subject.kernel, subject.samples, ridge_of(subject.model), SPECTRUM_SAMPLES)
-
-
-def _parts(subject: Subject) -> mercer.plots.KernelPartsDisplay | None:
-    """Return the parts of a function whose kernel is a sum; None of any other."""
-    try:
-        return mercer.plots.KernelPartsDisplay.of(subject.model, subject.samples)
-    except CapabilityError:
-        return None
-
-
-def _draw(facts: Facts, sections: _Sections, some: Subject, display: SpectrumDisplay | None) -> None:
-    """Add the pictures, if matplotlib is installed."""
-    if not is_available():
-        facts.omitted.append(("Pictures", "matplotlib is not installed; get them with: pip install mercer[plot]"))
-        return
-    solution = getattr(some.model, "solution_", None)
-    wanted: dict[str, Callable[[], Figure]] = {}
-    if display is not None and some.kernel is not None and some.samples is not None:
-        kernel, samples, y = some.kernel, some.samples, some.y
-        targets = y if y is not None and len(y) == len(samples) else None
-        heat = lambda: figures.gram_figure(arranged(kernel, samples, targets, max_samples=GRAM_SAMPLES))  # noqa: E731
-        wanted |= {"gram": heat, "spectrum": lambda: figures.spectrum_figure(display)}
-    if facts.kernel is not None and (weights := facts.kernel.weights):
-        wanted["weights"] = lambda: figures.weight_figure(weights)
-    if solution is not None and len(solution.trace) > 1:
-        tol = getattr(getattr(some.model, "solver_", None), "tol", None)
-        wanted["convergence"] = lambda: figures.convergence_figure(convergence(solution, tol))
-    if (residuals := facts.residuals) is not None:
-        wanted["prediction"] = lambda: figures.prediction_figure(residuals)
-        wanted["residual"] = lambda: figures.residual_figure(residuals)
-    if (roc := facts.roc) is not None:
-        wanted["roc"] = lambda: figures.roc_figure(roc)
-    if (calibration := facts.calibration) is not None:
-        wanted["calibration"] = lambda: figures.calibration_figure(calibration)
-    if (parts := _parts(some)) is not None:
-        wanted["parts"] = lambda: figures.parts_figure(parts)
-    if (certificate := facts.certificate) is not None:
-        wanted["certificate"] = lambda: figures.certificate_figure(certificate)
-    if (coefficients := facts.coefficients) is not None and coefficients.n > coefficients.n_zero:
-        wanted["coefficients"] = lambda: figures.coefficient_figure(coefficients.sizes, coefficients.what)
-    for name, draw in wanted.items():
-        drawn = sections.attempt(f"Picture of {name}", draw)
-        if drawn is not None:
-            facts.figures[name] = drawn
 
 
 def _versions() -> tuple[tuple[str, str], ...]:
@@ -383,10 +345,14 @@ def _template() -> Any:
     jinja2: Any = importlib.import_module("jinja2")  # which only reports need
 
     environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
     )
     environment.filters.update(number=number, percent=percent, span=span, counted=counted, fixed=fixed)
-    return environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
+    return environment.get_template("report.html.jinja")
 
 
 def _free(path: str | os.PathLike[str], force: bool) -> Path:

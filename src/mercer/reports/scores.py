@@ -1,4 +1,4 @@
-"""Facts about predictions: cross-validation fold by fold, leave-one-out, residuals, ROC, calibration.
+"""Facts about predictions: of samples that were held out when the model was chosen, or fold by fold.
 
 All scores are of predictions for samples that the model had not seen, unless they say otherwise.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,9 +22,10 @@ from mercer.errors import ParameterError
 from mercer.reports.subject import NotApplicable, Subject, rows_of
 from mercer.reports.wording import counted, decimals, shown
 
-__all__ = ["FoldFacts", "ScoreFacts", "cross_validated", "measured"]
+__all__ = ["FoldFacts", "ScoreFacts", "cross_validated", "held_out", "measured"]
 
 SEED = 0
+DRAWS = 200  # of the bootstrap, for standard errors: they are off by a twentieth
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,9 @@ class ScoreFacts:
     names : tuple of str
         Of the scores, the most important first.
     folds : tuple of FoldFacts
+        Empty for samples that were held out when the model was chosen.
     mean, deviation : mapping from names to numbers
-        Over the folds.
+        Over the folds; of samples held out the score of all of them, and its standard error by the bootstrap.
     fitted : mapping
         Of the model itself on the samples given: not a measure of what it will do on new ones.
     baseline : mapping
@@ -56,6 +58,8 @@ class ScoreFacts:
         Out of fold, one per sample; NaN or None where a sample was in no test fold.
     values : (n,) or (n, c) array, optional
         Decision values out of fold.
+    has_probabilities : bool
+        Whether these values are probabilities.
     classes : array, optional
     splitter : str
         How the samples were split, in words.
@@ -76,11 +80,76 @@ class ScoreFacts:
     classes: Array | None
     splitter: str
     warned: tuple[tuple[str, int], ...]
+    has_probabilities: bool = False
 
     @property
     def decimals(self) -> dict[str, int]:
         """How many decimals each column of scores is printed with."""
-        return {name: decimals([fold.scores.get(name, 0.0) for fold in self.folds]) for name in self.names}
+        rows = [fold.scores for fold in self.folds] or [self.mean]
+        return {name: decimals([row.get(name, 0.0) for row in rows]) for name in self.names}
+
+    @property
+    def spread(self) -> str:
+        """What the deviations are, in words."""
+        return f"over {counted(len(self.folds), 'fold')}" if self.folds else "standard error"
+
+
+def held_out(subject: Subject, held: Any) -> ScoreFacts:
+    """Score the predictions that an automatic choice made of samples it had set aside.
+
+    Notes
+    -----
+    The model was refitted to all samples afterwards, so what folds of it would say of the choice is not known: its
+    kernel was learned from all of them. These predictions are of models chosen and fitted without the samples.
+    """
+    if subject.y is None or int(np.max(held.rows)) >= len(subject.y):
+        raise NotApplicable("the samples that were held out are not among those given")
+    y, predicted = np.asarray(subject.y)[held.rows], np.asarray(held.predictions)
+    classes = getattr(subject.model, "classes_", None)
+    values = None if held.probabilities is None else np.asarray(held.probabilities, dtype=float)
+    if values is not None and (values.ndim != 2 or classes is None or values.shape[1] != len(classes)):
+        values = None
+    if values is not None and values.shape[1] == 2:
+        values = values[:, 1]
+
+    def scored(rows: Any) -> dict[str, float]:
+        return _scored(y[rows], predicted[rows], None if values is None else values[rows], classes, subject.task)
+
+    found = scored(np.arange(len(y)))
+    return ScoreFacts(
+        task=subject.task,
+        names=tuple(found),
+        folds=(),
+        mean=found,
+        deviation=_standard_errors(scored, len(y), found),
+        fitted=measured(subject.estimator, subject.data, np.asarray(subject.y), subject.task),
+        baseline=_baseline(y, subject.task),
+        truth=y,
+        predicted=predicted,
+        values=values,
+        classes=classes,
+        splitter=f"{counted(len(y), 'sample')} that took no part in the choice of the model that predicted them",
+        warned=(),
+        has_probabilities=values is not None,
+    )
+
+
+def _scored(y: Any, predicted: Any, values: Any, classes: Any, task: str) -> dict[str, float]:
+    """Return the scores of predictions."""
+    if task == "regression":
+        return regression_scores(y, predicted)
+    scores = classification_scores(y, predicted)
+    area = None if values is None else area_under_roc(y, values, classes)
+    return scores if area is None else {**scores, "ROC area": area}
+
+
+def _standard_errors(scored: Callable[[Any], dict[str, float]], n: int, names: Iterable[str]) -> dict[str, float]:
+    """Return the deviations of scores over samples drawn with replacement; one that a draw lacks is left out there."""
+    rng = np.random.default_rng(SEED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a draw of few samples may have one class
+        draws = [scored(rng.integers(0, n, n)) for _ in range(DRAWS)]
+    return {name: float(np.nanstd([draw.get(name, np.nan) for draw in draws])) for name in names}
 
 
 def cross_validated(subject: Subject, cv: Any = 5) -> ScoreFacts:

@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Indices
-from mercer.domains import Samples
+from mercer.domains import Samples, Similarities
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels import Kernel
 from mercer.plots.sources import samples_of
@@ -86,6 +86,11 @@ class Subject:
     def n(self) -> int | None:
         """Number of samples given; None without data."""
         return None if self.X is None else _length(self.X)
+
+    @property
+    def has_similarities(self) -> bool:
+        """Whether the data are similarities computed elsewhere, so that their columns are samples."""
+        return isinstance(self.samples, Similarities)
 
     @property
     def data(self) -> Any:

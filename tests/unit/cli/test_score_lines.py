@@ -5,8 +5,11 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score, mean_absolute_error, r2_score, root_mean_squared_error
 from sklearn.model_selection import KFold, cross_val_predict
 
-from mercer import KernelMeanClassifier, KernelRidge, ParzenDensity
-from mercer.cli.score_lines import cross_validated, scores, words
+from mercer import KernelFeatures, KernelMeanClassifier, KernelRidge, ParzenDensity
+from mercer.cli.failures import UsageFault
+from mercer.cli.fit_rows import splits
+from mercer.cli.inputs import Rows
+from mercer.cli.score_lines import cross_validated, scores, weighted, words
 from mercer.kernels import Gaussian, Spectrum
 
 rng = np.random.default_rng(0)
@@ -49,7 +52,8 @@ def test_other_scores_in_words():
 
 def test_folds_are_those_of_scikit_learn():
     model, told = KernelRidge(Gaussian(1.0), alpha=0.1), []
-    guesses, _ = cross_validated(model, Gaussian(1.0).pack(X), Y, 4, told.append)
+    pairs = splits(model, Y, 40, 4, Rows())
+    guesses = cross_validated(model, Gaussian(1.0).pack(X), Y, pairs, told.append).predictions
     expected = cross_val_predict(model, X, Y, cv=KFold(4, shuffle=True, random_state=0))
     np.testing.assert_allclose(guesses, expected, rtol=1e-10)
     assert told == [0.25, 0.5, 0.75, 1.0]
@@ -59,10 +63,19 @@ def test_classes_are_kept_in_proportion():
     words = ["aab", "aba", "baa", "aaa"] * 5 + ["ccd", "dcc"] * 5
     y = np.array(["x"] * 20 + ["y"] * 10, dtype=object)
     model = KernelMeanClassifier(Spectrum(1))
-    guesses, _ = cross_validated(model, Spectrum(1).pack(words), y, 5, lambda fraction: None)
-    assert (guesses == y).all()
+    pairs = splits(model, y, 30, 5, Rows())
+    checked = cross_validated(model, Spectrum(1).pack(words), y, pairs, lambda fraction: None, metric="accuracy")
+    assert (checked.predictions == y).all() and checked.measured.tolist() == [1.0] * 5
+    assert all(np.sum(y[test] == "y") == 2 for _, test in pairs)
 
 
 def test_densities_are_scored_per_sample():
-    guesses, logs = cross_validated(ParzenDensity(Gaussian(1.0)), X, None, 4, lambda fraction: None)
-    assert guesses is None and logs.shape == (4,) and np.all(logs < 0)
+    model = ParzenDensity(Gaussian(1.0))
+    checked = cross_validated(model, X, None, splits(model, None, 40, 4, Rows()), lambda fraction: None)
+    assert checked.predictions is None and checked.scores.shape == (4,) and np.all(checked.scores < 0)
+
+
+def test_weights_go_to_those_that_take_them():
+    assert weighted(KernelRidge(), np.ones(3))["sample_weight"].tolist() == [1.0, 1.0, 1.0]
+    with pytest.raises(UsageFault, match="knows no weights"):
+        weighted(KernelFeatures(), np.ones(3))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.metrics import average_precision_score
 
 from mercer import SVC, KernelMeanClassifier, KernelRidge, ParzenDensity
 from mercer.kernels import Gaussian
@@ -125,6 +126,27 @@ def test_confusion():
     assert counts.sum() == 60
     assert counts.sum(axis=1).tolist() == [int(np.sum(three == label)) for label in "abc"]
     assert np.trace(counts) / 60 == pytest.approx(np.mean(scores.predicted == three))
+
+
+def test_precision_of_the_rarer_class_is_that_of_scikit_learn():
+    for rare, sign in (("b", 1.0), ("a", -1.0)):
+        target = np.where(y > 0.4, "b", "a") if rare == "b" else np.where(y > -0.4, "b", "a")
+        scores = cross_validated(subject(KernelMeanClassifier(Gaussian(1.0)), target))
+        found = evidence.precision(scores)
+        assert found.label == rare and found.share == np.mean(target == rare) < 0.5
+        assert found.area == pytest.approx(average_precision_score(target == rare, sign * scores.values))
+    three_classes = cross_validated(subject(KernelMeanClassifier(Gaussian(1.0)), three))
+    with pytest.raises(NotApplicable, match="two classes"):
+        evidence.precision(three_classes)
+
+
+def test_the_surest_mistakes_come_first():
+    for target in (two, three):
+        scores = cross_validated(subject(KernelMeanClassifier(Gaussian(0.3)), target))
+        found = evidence.mistakes(scores, np.arange(100, 160))
+        assert found and all(target[row.sample - 100] == row.truth != row.predicted for row in found)
+        sure = [row.value for row in found]
+        assert sure == sorted(sure, reverse=True)
 
 
 def test_each_belongs_to_its_task():

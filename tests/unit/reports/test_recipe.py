@@ -41,7 +41,7 @@ def test_the_code_runs_and_gives_the_same_model(tmp_path, monkeypatch):
     names = {"X": X, "y": y}
     exec("\n".join(lines), names)
     assert np.array_equal(names["model"].predict(X), model.predict(X))
-    assert "# the 20 training samples" in found.code
+    assert "# the 20 samples given" in found.code
 
 
 def test_a_density_is_fitted_without_targets():

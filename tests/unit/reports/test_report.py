@@ -105,7 +105,15 @@ def test_every_estimator_on_every_domain(name):
     parsed = check(page)
     assert not [reason for _, reason in page.facts.omitted if "could not be computed" in reason]
     headings = " ".join(parsed.texts)
-    for heading in ("Data", "Kernel", "Parameters", "Scores", "Gram matrix", "Conditioning", "How to reproduce it"):
+    for heading in (
+        "Data",
+        "Kernel",
+        "Parameters",
+        "How good it is",
+        "Gram matrix",
+        "Conditioning",
+        "How to reproduce it",
+    ):
         assert heading in headings
     assert page.facts.scores is not None
     assert "gram" in page.facts.figures
@@ -199,7 +207,10 @@ def test_notebooks_show_the_page_in_a_frame_of_its_own():
 def test_the_summary_is_text():
     page = report(KernelRidge(Gaussian(1.0), alpha=0.1).fit(X, y), X, y, title="Sine", notes=["alpha by hand"])
     text = str(page)
-    assert text.startswith("Sine\n  model: KernelRidge(Gaussian(1.0), alpha=0.1)\n  samples: 40 (2 columns)")
+    assert text.startswith(
+        "Sine\n  model: KernelRidge(Gaussian(1.0), alpha=0.1)\n  verdict: Of samples it has not seen"
+    )
+    assert "\n  samples: 40 (2 columns)\n" in text
     assert "leave-one-out: R²" in text
     assert "alpha by hand" in page.html
     assert repr(page).startswith("<Report 'Sine'")

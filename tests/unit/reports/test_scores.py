@@ -1,5 +1,7 @@
 """Cross-validation and its scores."""
 
+from collections import namedtuple
+
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
@@ -14,6 +16,7 @@ from mercer.kernels import Gaussian, Precomputed, Sigmoid, Spectrum
 from mercer.reports import scores
 from mercer.reports.subject import NotApplicable, Subject
 
+Held = namedtuple("Held", "rows predictions probabilities")
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 2))
 y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=60)
@@ -106,6 +109,25 @@ def test_warnings_are_kept_not_shown(recwarn):
     assert "not positive definite" in found.warned[0][0]
     assert found.warned[0][1] == 5
     assert not recwarn.list
+
+
+def test_samples_held_out_are_scored_as_they_were_predicted():
+    rows = np.arange(0, 60, 2)
+    model = KernelRidge(Gaussian(1.0)).fit(X, y)
+    held = Held(rows, y[rows] + 0.1, None)
+    found = scores.held_out(Subject.of(model, X, y), held)
+    assert found.folds == () and found.mean["RMSE"] == pytest.approx(0.1) and found.spread == "standard error"
+    assert found.mean["R²"] == pytest.approx(r2_score(y[rows], y[rows] + 0.1))
+    right = rng.random(30) < 0.8
+    guess = np.where(right, three[rows], np.roll(np.unique(three), 1)[np.searchsorted(np.unique(three), three[rows])])
+    share = rng.dirichlet(np.ones(3), size=30)
+    subject = Subject.of(KernelMeanClassifier(Gaussian(1.0)).fit(X, three), X, three)
+    found = scores.held_out(subject, Held(rows, guess, share))
+    assert found.has_probabilities and found.values.shape == (30, 3) and found.mean["accuracy"] == right.mean()
+    expected = np.sqrt(right.mean() * (1 - right.mean()) / 30)
+    assert found.deviation["accuracy"] == pytest.approx(expected, rel=0.3)  # 200 draws: to a twentieth
+    with pytest.raises(NotApplicable, match="not among"):
+        scores.held_out(Subject.of(model, X[:20], y[:20]), held)
 
 
 def test_what_cannot_be_scored_says_why():
