@@ -96,11 +96,10 @@ docs: exports .venv/.stamp-docs
 	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --jobs $(WORKERS) --builder html docs build/docs
 	@echo "The documentation is in build/docs/index.html"
 
-# Files with public names are checked at every test; what only they call, whose arithmetic on arrays takes the checker
-# minutes, by `make types`.
-PUBLIC = $(addprefix src/mercer/,kernels domains models gram losses targets hilbert inference theory io cli reports plots testing) \
-	$(wildcard src/mercer/*.py) \
-	$(shell sed -n 's,^from mercer.\(estimators[a-z_.]*\) import.*,\1,p' src/mercer/estimators/__init__.pyi | sort -u | tr . / | sed 's,.*,src/mercer/&.py,')
+# Files with public names are checked at every test, but for those whose arithmetic on arrays takes the checker minutes;
+# these, and what only they call, by `make types`.
+LENGTHY = selection choosing networks mixtures solvers numerics
+PUBLIC = $(filter-out $(foreach room,$(LENGTHY),src/mercer/$(room)/%),$(shell grep -rl --include='*.py' '^__public__' src/mercer))
 
 types: .venv/.stamp-dev
 	@$(BIN)/basedpyright --threads 2 --level error

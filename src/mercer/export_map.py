@@ -60,6 +60,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.estimators.sparse.relevance": ("RelevanceVectorClassifier", "RelevanceVectorRegressor",),
         "mercer.estimators.sparse.structure": ("GraphicalStructure",),
         "mercer.estimators.squares.component_regression": ("KernelPCR",),
+        "mercer.estimators.squares.dependency_estimation": ("KernelDependencyEstimation",),
         "mercer.estimators.squares.fisher_discriminant": ("KernelFisherDiscriminant",),
         "mercer.estimators.squares.glm": ("KernelGLM",),
         "mercer.estimators.squares.kernel_machine": ("KernelMachine", "KernelMachineClassifier",),
@@ -193,6 +194,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.estimators.sparse.relevance": ("RelevanceVectorClassifier", "RelevanceVectorRegressor",),
         "mercer.estimators.sparse.structure": ("GraphicalStructure",),
         "mercer.estimators.squares.component_regression": ("KernelPCR",),
+        "mercer.estimators.squares.dependency_estimation": ("KernelDependencyEstimation",),
         "mercer.estimators.squares.fisher_discriminant": ("KernelFisherDiscriminant",),
         "mercer.estimators.squares.glm": ("KernelGLM",),
         "mercer.estimators.squares.kernel_machine": ("KernelMachine", "KernelMachineClassifier",),
@@ -423,6 +425,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "mercer.preimages": {
         "mercer.preimages.methods": ("DistanceScaling", "FixedPoint", "Gradient", "RidgeMap", "preimage",),
+        "mercer.preimages.searches": ("BeamSearch", "LabelFlips",),
     },
     "mercer.reports": {
         "mercer.reports.report": ("Report", "report",),
@@ -523,6 +526,7 @@ SAVED: dict[str, tuple[str, ...]] = {
     "mercer.estimators.processes.process_mixture": ("Component", "ComponentPredictions", "LowRankComponent",),
     "mercer.estimators.processes.sparse_process": ("InducingPosterior", "TrainingPart",),
     "mercer.estimators.reduction": ("Reduction",),
+    "mercer.estimators.squares.outputs": ("Outputs",),
     "mercer.estimators.squares.smoothing_spline": ("NaturalSpline", "Polynomials", "SemiparametricExpansion",),
     "mercer.estimators.structured.multilabel_svc": ("LabelTable",),
     "mercer.estimators.structured.parse_trees": ("Parse",),

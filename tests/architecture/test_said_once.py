@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.architecture.test_static import FUNCTION, PACKAGE, trees, where
+from tests.architecture.test_static import FUNCTION, PACKAGE, nodes, trees, where
 
 RUN = 10  # lines
 
@@ -23,7 +23,7 @@ def left_out(tree: ast.Module) -> set[int]:
     def leave(first: int, last: int | None) -> None:
         lines.update(range(first, (last or first) + 1))
 
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             leave(node.lineno, node.end_lineno)
         elif isinstance(node, FUNCTION):

@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import gc
 import re
 import subprocess
 import sys
@@ -49,8 +50,18 @@ TEXT = {".py", ".md", ".toml", ".txt", ".cfg", ".cff", ".yml", ".yaml", ".json",
 
 @functools.cache
 def trees() -> dict[Path, ast.Module]:
-    """Every module of the package, parsed once."""
-    return {path: ast.parse(path.read_text(encoding="utf-8"), str(path)) for path in MODULES}
+    """Every module of the package, parsed once; the collector of garbage passes over the million nodes."""
+    gc.disable()
+    found = {path: ast.parse(path.read_text(encoding="utf-8"), str(path)) for path in MODULES}
+    gc.freeze()
+    gc.enable()
+    return found
+
+
+@functools.cache
+def nodes(tree: ast.Module) -> list[ast.AST]:
+    """Every node of a module, found once: many tests look at all of them."""
+    return list(ast.walk(tree))
 
 
 def dotted(node: ast.expr) -> str:
@@ -77,7 +88,7 @@ def texts() -> Iterator[Path]:
 
 def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Every function and method of a module, nested ones included."""
-    yield from (node for node in ast.walk(tree) if isinstance(node, FUNCTION))
+    yield from (node for node in nodes(tree) if isinstance(node, FUNCTION))
 
 
 def imported(node: ast.AST) -> list[str]:
@@ -112,7 +123,7 @@ def test_there_is_source():
 def test_no_code_from_text_and_no_pickle():
     offenders = []
     for path, tree in trees().items():
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if isinstance(node, ast.Call):
                 if (name := dotted(node.func)) in BANNED_CALLS:
                     offenders.append(f"{where(path, node.lineno)} {name}")
@@ -227,7 +238,7 @@ def test_nobody_asks_for_the_class_of_a_gram():
         where(path, node.lineno)
         for path, tree in trees().items()
         if "gram" not in path.parts
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance"
         if {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)} & grams
     ]
@@ -253,7 +264,7 @@ def test_every_import_is_declared():
     offenders = {
         f"{where(path, node.lineno)} {name}"
         for path, tree in trees().items()
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         for name in imported(node)
         if name not in sys.stdlib_module_names and DISTRIBUTION.get(name, name) not in declared
     }

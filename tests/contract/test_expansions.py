@@ -103,6 +103,7 @@ def _said(machine, A):
 RAW = {
     "GaussianProcessClassifier": _of_process,
     "RelevanceVectorClassifier": _by_odds,
+    "KernelDependencyEstimation": lambda machine, A: machine.predict_scores(A),
     "KernelFisherDiscriminant": lambda machine, A: machine.transform(A),
     "KernelGLM": lambda machine, A: np.log(machine.predict(A)),
     "KernelKMeans": _of_distances,

@@ -59,6 +59,7 @@ OPTIONS = {
     "GaussianProcessMixture": {"fixed": "all", "max_iter": 1},
     "GaussianProcessRegressor": {"fixed": "all"},
     "HuberSVR": {"max_iter": 2000},
+    "KernelDependencyEstimation": {"output_kernel": Gaussian(1.0)},
     "KernelFisherDiscriminant": {"n_components": None},
     "KernelGLM": {"family": "gaussian"},
     "StructuredPerceptron": {"max_iter": 2},

@@ -38,6 +38,7 @@ ESTIMATORS = [
 ]
 OPTIONS = {
     "GaussianProcessRegressor": {"fixed": "all"},
+    "KernelDependencyEstimation": {"alpha": 0.1},  # to choose it, samples are left out by a factor
     "KernelGLM": {"family": "gaussian"},
     "KernelGramSchmidt": {"n_components": None},  # of equal pivots, rounding chooses the first
     "RelevanceVectorClassifier": {"tol": 1e-3},

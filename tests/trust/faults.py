@@ -183,7 +183,7 @@ _SIZES = [  # good data of an unusual kind
         lambda X: np.repeat(X[: len(X) // 2], 2, axis=0) * (1 + 1e-15 * np.arange(len(X) // 2 * 2))[:, None],
         ACCEPT,
     ),
-    Fault("negative zero", _put(slice(None), 0, -0.0), ACCEPT),
+    Fault("negative zero", _put(slice(0, 2), 0, -0.0), ACCEPT),
     Fault(
         "float32 with offset",
         lambda X: (X + 1e4).astype(np.float32),

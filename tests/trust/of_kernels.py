@@ -195,8 +195,11 @@ VALUES: list[tuple[str, Any, str]] = [
 ]
 
 
-# any characters end sentences, any words have links, any symbol may stand for a missing one
-LEGITIMATE = (("ends", "'nonsense'"), ("links", "a dict"), ("missing", "(nan,)"))
+# any characters end sentences, any words have links, anything may stand for what is missing
+LEGITIMATE = (
+    ("ends", "'nonsense'"), ("links", "a dict"), ("missing", "(nan,)"), ("unlabelled", "'nonsense'"),
+    ("unlabelled", "10**400"),
+)  # fmt: skip
 
 
 def parameter_probes() -> Iterator[Probe]:

@@ -254,6 +254,8 @@ class Task:
                 if self.clock.expired:
                     self.complete = False
                     break
+                if call == first and not np.isfinite(values[:call]).any():
+                    break  # nothing can be learned from points that all fail, as they do on data that are no numbers
                 if call >= first:
                     U = np.vstack([U, based.next_point(U, sign * values[:call], random_state + call)])
                 point = np.exp(low + (high - low) * U[call])

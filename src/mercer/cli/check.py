@@ -102,6 +102,8 @@ def findings(data: Dataset, target: str | None = None) -> list[str]:
         if empty:
             found.append(f"{empty} of {data.n} vectors are zero; check that their values were written.")
         found += _repeated(data.n, _sparse_rows(data))
+    elif data.kind == "sentences":
+        found += _repeated(data.n, list(map(tuple, data.X)))
     elif data.kind == "sequences":
         found += _repeated(data.n, list(data.X))
     elif data.kind in ("trees", "graphs"):
@@ -181,6 +183,8 @@ def _twins(table: Table) -> list[str]:
 def _target_findings(data: Dataset, target: str | None) -> list[str]:
     y = pose(data, target, None, [], drop=True).y
     assert y is not None
+    if data.kind == "sentences":  # of which every word has a label
+        y = np.concatenate(list(y))
     if find_task(y) == "regression":
         return [] if len(np.unique(y)) > 1 else [f"The target {target!r} is the same in all rows."]
     counts = Counter(y.tolist()).most_common()

@@ -17,7 +17,7 @@ from mercer.cli.application import work
 __all__ = ["COMMANDS"]
 
 COMMANDS: dict[str, click.Command] = {}  # by name; those that `_command` has made
-FORMATS = ("csv", "tsv", "excel", "parquet", "svmlight", "gram", "jsonl", "fasta", "fastq")
+FORMATS = ("csv", "tsv", "excel", "parquet", "svmlight", "gram", "jsonl", "fasta", "fastq", "conll")
 FORMATS += ("penn", "xml", "html", "json", "python", "trees", "texts", "graphml", "graph-json", "edges", "tu")
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

@@ -23,7 +23,7 @@ from mercer.arrays import Array
 from mercer.budget import Clock, parse_seconds
 from mercer.cli.failures import NotConverged, UsageFault
 from mercer.cli.fit_outcome import Outcome, told
-from mercer.cli.fit_ways import as_asked, automatic, distributed, grown, mixed
+from mercer.cli.fit_ways import as_asked, automatic, distributed, grown, mixed, tagged
 from mercer.cli.inputs import (
     STDIN,
     Problem,
@@ -43,6 +43,7 @@ from mercer.cli.terminal import Terminal
 from mercer.io.datasets import Dataset
 from mercer.io.limits import shown
 from mercer.io.model_file import save
+from mercer.io.structures.conll import Sentences
 from mercer.io.svmlight import Sparse
 from mercer.io.tables import Table
 from mercer.selection.tables.first_tables import FEWEST
@@ -167,7 +168,9 @@ def _fitted(terminal: Terminal, request: Request) -> tuple[dict[str, Any], str]:
     ):
         estimator = _parsed(request)
         problem = _problem(request, estimator, terminal)
-        if request.search:
+        if isinstance(problem.data, Sentences):
+            outcome = tagged(request, problem, estimator, clock, terminal)
+        elif request.search:
             outcome = grown(request, problem, clock, terminal)
         elif request.mix:
             outcome = mixed(request, problem, clock, terminal)
@@ -184,9 +187,10 @@ def _fitted(terminal: Terminal, request: Request) -> tuple[dict[str, Any], str]:
     save(outcome.model, request.model_path, force=request.force)
     if request.checkpoint is not None:
         mercer.io.Checkpoint(request.checkpoint).remove()  # it has served its purpose
-    if request.page is not None:
-        _report(outcome, request.page, request, terminal)
-    return told(problem, outcome, {"model": request.model_path, "report": request.page}, clock, notes)
+    page = None if isinstance(problem.data, Sentences) else request.page
+    if page is not None:
+        _report(outcome, page, request, terminal)
+    return told(problem, outcome, {"model": request.model_path, "report": page}, clock, notes)
 
 
 def tested(request: Request, outcome: Outcome) -> dict[str, float]:
@@ -227,6 +231,7 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
     for note in data.notes:
         terminal.say(f"{request.data}: {note}")
     data, unread = _columns_asked_for(data, request)
+    target = data.named(request.target) if isinstance(data, Sentences) else request.target
     supervised = estimator is None or is_classifier(estimator) or is_regressor(estimator)
     if supervised and request.target is None and request.labels is None and data.y is None:
         choices = f"; {request.data} has {', '.join(map(repr, data.targets[:20]))}" if data.targets else ""
@@ -243,9 +248,7 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
             "--missing fill was given, which only a model that is found for a table of at least "
             f"{FEWEST} rows can do. Leave it out, or give --missing drop."
         )
-    problem = pose(
-        data, request.target, request.labels, columns, request.missing == "drop", takes_unknown(estimator), fill
-    )
+    problem = pose(data, target, request.labels, columns, request.missing == "drop", takes_unknown(estimator), fill)
     if not supervised and request.target is None and request.labels is None and not isinstance(data, Sparse):
         problem = replace(problem, y=None, target=None)  # a target that the file happens to have is not required
     if problem.dropped:
@@ -371,6 +374,8 @@ def _remembered(problem: Problem, outcome: Outcome) -> dict[str, Any]:
     if isinstance(data, Table):
         used = samples(data, kernel_read(outcome.model))[1]
         known |= {"columns": list(used), "kinds": {name: data.kinds[name] for name in used}}
+    if isinstance(data, Sentences):
+        known |= {"columns": list(data.columns)}
     if isinstance(data, Sparse):
         known |= {"width": data.width, "zero_based": data.zero_based}
     return known

@@ -36,7 +36,7 @@ from mercer.selection.automatic import column_kernels, find_task, some_rows, tab
 from mercer.selection.tables.first_tables import is_encoded
 from mercer.selection.tables.table_encoder import with_dates
 
-__all__ = ["as_asked", "automatic", "distributed", "grown", "mixed"]
+__all__ = ["as_asked", "automatic", "distributed", "grown", "mixed", "tagged"]
 
 
 def automatic(request: Any, problem: Problem, clock: Clock, terminal: Terminal) -> Outcome:
@@ -122,6 +122,26 @@ def as_asked(request: Any, problem: Problem, estimator: Any, clock: Clock, termi
             held = Held(checked.rows, y[checked.rows], checked.predictions, None)
     _fit(_budgeted(estimator, request, clock), X, y, request, terminal, rows.weights)
     return Outcome(estimator, X, y, task, found, method, steps, held)
+
+
+def tagged(request: Any, problem: Problem, estimator: Any, clock: Clock, terminal: Terminal) -> Outcome:
+    """Fit a model of the labels of words."""
+    refused = ("search", "mix", "task", "report", "labels", "metric", "test")
+    given = [f"--{name}" for name in refused if getattr(request, name)]
+    if given:
+        raise UsageFault(f"{given[0]} was given with sentences, for which there is no such thing. Leave it out.")
+    tagging, steps = importlib.import_module("mercer.cli.tagging"), []
+    if estimator is None:
+        estimator, said = tagging.default_tagger()
+        steps.append(said)
+    tagging.require_tagger(estimator)
+    found, method = {}, "not validated"
+    if request.folds >= 2:
+        with terminal.progress("judging") as bar:
+            found, method = tagging.held_out_scores(_budgeted(estimator, request, clock), problem, bar)
+    X = problem.data.X
+    _fit(_budgeted(estimator, request, clock), X, problem.y, request, terminal)
+    return Outcome(estimator, X, problem.y, "classification", found, method, steps)
 
 
 def _found(estimator: Any, task: str | None, y: Any, checked: Checked, metric: str | None) -> dict[str, float]:

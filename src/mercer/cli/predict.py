@@ -28,12 +28,14 @@ from mercer.cli.inputs import (
 )
 from mercer.cli.outputs import require_writable
 from mercer.cli.score_lines import scores, words
+from mercer.cli.tagging import word_columns
 from mercer.cli.terminal import Terminal
 from mercer.cli.writers import guarded
 from mercer.io.atomic import write_atomically
 from mercer.io.datasets import Dataset
 from mercer.io.limits import FileError, shown
 from mercer.io.model_file import load
+from mercer.io.structures.conll import Sentences
 from mercer.io.svmlight import Sparse
 from mercer.io.tables import Table
 
@@ -67,8 +69,12 @@ def run(terminal: Terminal, **options: Any) -> None:
     data = opened(request, model, known)
     X = new_samples(data, model, known)
     with threadpool_limits(request.threads, user_api="blas"):
-        columns = _predicted(budgeted(model, request), X, request)
-    names, rows = _named(data), len(next(iter(columns.values())))
+        if isinstance(data, Sentences):
+            columns = word_columns(budgeted(model, request), X, proba=request.proba)
+        else:
+            columns = _predicted(budgeted(model, request), X, request)
+    names = {} if isinstance(data, Sentences) else _named(data)
+    rows = len(next(iter(columns.values())))
     judged = _judged(data, known, columns)
     if judged:
         terminal.say(f"{request.data} also has {known['target']!r} itself: {words(judged)}.")
@@ -113,6 +119,8 @@ def opened(request: Any, model: Any, known: dict[str, Any]) -> Dataset:
 
 def new_samples(data: Dataset, model: Any, known: dict[str, Any]) -> Any:
     """The samples as the model takes them; rows that miss a value are named."""
+    if isinstance(data, Sentences):
+        return data.selected(known.get("columns") or data.columns).X
     kernel = reading(model, fitted=True)
     X, used = samples(data, kernel, known.get("columns"))
     if isinstance(data, Table):
@@ -212,7 +220,8 @@ def _judged(data: Dataset, known: dict[str, Any], columns: dict[str, Array]) -> 
         return {}
     if isinstance(data, Table) and data.missing[target]:
         return {}
-    y = as_target(data.split_target(target)[1])
+    y = data.split_target(target)[1]
+    y = np.concatenate(list(y)) if isinstance(data, Sentences) else as_target(y)
     predictions = columns.get("prediction")
     if predictions is None or (y.dtype.kind in "fiu") != (predictions.dtype.kind in "fiu"):
         return {}

@@ -71,6 +71,11 @@ def _columns(data: Dataset) -> dict[str, Sequence[Any]]:
     if isinstance(data.X, Trees):
         groups = {"folder": list(data.y)} if data.y is not None else {}
         return {**names, "tree": [data.X.brackets(i) for i in range(data.n)], **groups}
+    if data.kind == "sentences":
+        raise UsageFault(
+            f"{data.path} holds sentences, whose words have columns; {', '.join(FORMATS)} have a row for each sample. "
+            "Keep it as it is."
+        )
     if data.kind == "graphs":
         raise UsageFault(
             f"{data.path} holds graphs, for which {', '.join(FORMATS)} have no place. Write their Gram matrix with "

@@ -79,6 +79,7 @@ from mercer.estimators.sparse.relevance import RelevanceVectorClassifier as Rele
 from mercer.estimators.sparse.relevance import RelevanceVectorRegressor as RelevanceVectorRegressor
 from mercer.estimators.sparse.structure import GraphicalStructure as GraphicalStructure
 from mercer.estimators.squares.component_regression import KernelPCR as KernelPCR
+from mercer.estimators.squares.dependency_estimation import KernelDependencyEstimation as KernelDependencyEstimation
 from mercer.estimators.squares.fisher_discriminant import KernelFisherDiscriminant as KernelFisherDiscriminant
 from mercer.estimators.squares.glm import KernelGLM as KernelGLM
 from mercer.estimators.squares.kernel_machine import KernelMachine as KernelMachine
@@ -160,6 +161,7 @@ __all__ = [
     "KernelBalls",
     "KernelCCA",
     "KernelCRF",
+    "KernelDependencyEstimation",
     "KernelDimensionReduction",
     "KernelFeatureAnalysis",
     "KernelFeatures",

@@ -25,7 +25,7 @@ class Dataset(ABC):
     Attributes
     ----------
     kind : str
-        ``"table"``, ``"sparse"``, ``"sequences"``, ``"trees"``, ``"graphs"`` or ``"gram"``.
+        ``"table"``, ``"sparse"``, ``"sequences"``, ``"sentences"``, ``"trees"``, ``"graphs"`` or ``"gram"``.
     path : Path
         The file they were read from.
     format : str

@@ -33,6 +33,7 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
     "jsonl": ("jsonl", "ndjson"),
     "fasta": ("fasta", "fa", "fna", "faa", "ffn", "frn"),
     "fastq": ("fastq", "fq"),
+    "conll": ("conll", "iob", "bio"),
     "penn": ("mrg", "penn", "ptb"),
     "xml": ("xml",),
     "html": ("html", "htm", "xhtml"),
@@ -48,8 +49,8 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
 TREES = ("penn", "xml", "html", "json", "python")  # formats of one file; a folder of these is "trees"
 _EXTENSIONS = {extension: name for name, extensions in FORMATS.items() for extension in extensions}
 _KNOWN = (
-    "CSV, TSV, Excel (.xlsx), Parquet, svmlight, JSON lines, FASTA, FASTQ, Gram matrices (.npy), trees (.mrg, .xml, "
-    ".html, .json, .py) and graphs (TU Dortmund, .graphml, .json, .edges)"
+    "CSV, TSV, Excel (.xlsx), Parquet, svmlight, JSON lines, FASTA, FASTQ, CoNLL columns, Gram matrices (.npy), "
+    "trees (.mrg, .xml, .html, .json, .py) and graphs (TU Dortmund, .graphml, .json, .edges)"
 )
 
 # Other common files, which are not read: how each begins, what it is, what to do.
@@ -199,6 +200,8 @@ def _sniffed(source: Source) -> str:
         raise _one_list(source)
     if _BRACKETS.match(text.lstrip()):
         return "penn"
+    if _is_columns(text):
+        return "conll"
     samples = [line.partition("#")[0] for line in lines[:20]]
     samples = [line for line in samples if line.strip()]
     if samples and ":" in samples[0] and LINE.fullmatch(samples[0]):
@@ -212,6 +215,14 @@ def _sniffed(source: Source) -> str:
         f"Rename the file (as data.csv), or name its format, one of {', '.join(FORMATS)}.",
         line=1,
     )
+
+
+def _is_columns(text: str) -> bool:
+    """Whether a text looks like sentences: empty lines between others, which all have two fields or more, as many."""
+    lines = text.splitlines()[:-1] if len(text) >= 2**16 - 4 else text.splitlines()  # the last may be cut off
+    full = [line.split() for line in lines if line.strip()]
+    gaps = any(not line.strip() for line in "\n".join(lines).strip().splitlines())
+    return gaps and len({len(fields) for fields in full}) == 1 and len(full[0]) > 1
 
 
 # what JSON holds ------------------------------------------------------------------------------------------

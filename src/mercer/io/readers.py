@@ -54,8 +54,8 @@ def read(
     -------
     Dataset
         Table (CSV, TSV, Excel, Parquet, JSON lines, folders of texts), Sparse (svmlight), Sequences (FASTA, FASTQ),
-        GramMatrix, TreeBank (brackets, XML, HTML, JSON, Python source, folders of these) or GraphData (TU Dortmund
-        folders and archives, GraphML, JSON, lists of edges).
+        Sentences (CoNLL columns), GramMatrix, TreeBank (brackets, XML, HTML, JSON, Python source, folders of these) or
+        GraphData (TU Dortmund folders and archives, GraphML, JSON, lists of edges).
 
     Raises
     ------
@@ -134,6 +134,7 @@ _READERS: dict[str, Callable[[Source, Kinds], Dataset]] = {
     "jsonl": lambda source, kinds: _loaded("jsonl", "read_jsonl")(source, kinds),
     "fasta": lambda source, kinds: _loaded("structures.fasta", "read_fasta")(source),
     "fastq": lambda source, kinds: _loaded("structures.fasta", "read_fastq")(source),
+    "conll": lambda source, kinds: _loaded("structures.conll", "read_conll")(source),
     **{
         name: lambda source, kinds, name=name: _loaded("structures.tree_files", "read_trees")(source, name)
         for name in TREES

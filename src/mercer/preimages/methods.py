@@ -9,7 +9,7 @@ Many elements that share their samples are given at once: element p has coeffici
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -56,22 +56,27 @@ class Images:
         A.
     weights : (m, L) array
         b_p in rows.
+    known : (s, L) array, optional
+        K A, where it is known already.
     """
 
     kernel: Kernel
     samples: Samples
     coef: Floats
     weights: Floats
+    known: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.weights)
 
     def take(self, rows: Any) -> Images:
         """Return some of the elements."""
-        return Images(self.kernel, self.samples, self.coef, self.weights[rows])
+        return replace(self, weights=self.weights[rows])
 
     def at_samples(self, resources: Resources = UNLIMITED) -> Floats:
         """Return K A, (s, L): with weights they give the values of all elements at all samples."""
+        if self.known is not None:
+            return self.known
         return np.asarray(Cross(self.kernel, self.samples, self.samples, resources) @ self.coef)
 
 

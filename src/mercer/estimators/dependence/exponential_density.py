@@ -19,13 +19,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.arguments import real_array
 from mercer.arrays import Floats
-from mercer.constraints import InstanceOf, Integer, Optional, Positive
+from mercer.constraints import InstanceOf, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DomainError, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.fits import fitting
 from mercer.gram import Expansion
 from mercer.gram.gram import Cross
+from mercer.kernels import Gaussian
 from mercer.kernels.vectors.pointwise import dense
 
 __all__ = ["ExponentialDensity"]
@@ -54,6 +55,10 @@ class ExponentialDensity(DensityMixin, KernelEstimator):
         None is the Gaussian at the median distance.
     C : float, default 1.0
         What the log-likelihood of a sample counts: large follows the samples more closely.
+    method : {"likelihood", "score_matching"}, default "likelihood"
+        Score matching fits the derivative of the logarithm, of which the normaliser is no part:
+        :math:`\min_f \tfrac12 \|f\|^2 + C \sum_i \sum_m (\partial_m^2 f(x_i) + \tfrac12 (\partial_m f(x_i))^2)`, one
+        linear system, for f on the nodes. For Gaussian kernels and densities that vanish at the ends of the box.
     support : list or array, optional
         All objects that are possible, of any kind: the density is one over them. None is a box, for vectors.
     box : (d, 2) array, optional
@@ -103,6 +108,7 @@ class ExponentialDensity(DensityMixin, KernelEstimator):
 
     constraints = {
         "C": Positive(),
+        "method": OneOf("likelihood", "score_matching"),
         "support": Optional(InstanceOf(np.ndarray, list, tuple, Samples)),
         "box": Optional(InstanceOf(np.ndarray, list, tuple)),
         "n_nodes": Integer(2),
@@ -115,6 +121,7 @@ class ExponentialDensity(DensityMixin, KernelEstimator):
         kernel: Any = None,
         C: float = 1.0,
         *,
+        method: str = "likelihood",
         support: Any = None,
         box: Any = None,
         n_nodes: int = 400,
@@ -129,6 +136,7 @@ class ExponentialDensity(DensityMixin, KernelEstimator):
     ) -> None:
         self.kernel = kernel
         self.C = C
+        self.method = method
         self.support = support
         self.box = box
         self.n_nodes = n_nodes
@@ -166,18 +174,50 @@ class ExponentialDensity(DensityMixin, KernelEstimator):
             cost = float(self.C) * w
             with run.stage("Newton's method", 1.0):
                 K = self._matrix(self.nodes_, self.nodes_)
-                given = np.asarray(Cross(self.kernel_, self.nodes_, prepared, self._resources()) @ cost)
-                own = np.asarray(Cross(self.kernel_, prepared, prepared, self._resources()) @ cost)
-                b = self._newton(K, given, volume, cost, own, run)
-            joined: Any = S
-            points = self.kernel_.prepare(joined.concat(nodes))
-            self.expansion_ = Expansion(self.kernel_, points, np.concatenate([cost, -b]), np.asarray(0.0))
-            self.normaliser_error_ = 0.0
-            if self.box_ is not None:
-                finer, volumes = self._measured(2)
-                f = self.expansion_(finer, self._resources())
-                self.normaliser_error_ = abs(_log_sum(f, volumes) - self.log_normaliser_)
+                if self.method == "score_matching":
+                    points, coef = self.nodes_, self._match(K, S, nodes, volume, cost)
+                else:
+                    given = np.asarray(Cross(self.kernel_, self.nodes_, prepared, self._resources()) @ cost)
+                    own = np.asarray(Cross(self.kernel_, prepared, prepared, self._resources()) @ cost)
+                    b = self._newton(K, given, volume, cost, own, run)
+                    joined: Any = S
+                    points, coef = self.kernel_.prepare(joined.concat(nodes)), np.concatenate([cost, -b])
+            self.expansion_ = Expansion(self.kernel_, points, coef, np.asarray(0.0))
+            self._judge_normaliser()
         return self
+
+    def _judge_normaliser(self) -> None:
+        """Look how much the normaliser changes with twice as many nodes."""
+        self.normaliser_error_ = 0.0
+        if self.box_ is not None:
+            finer, volumes = self._measured(2)
+            f = self.expansion_(finer, self._resources())
+            self.normaliser_error_ = abs(_log_sum(f, volumes) - self.log_normaliser_)
+
+    def _match(self, K: Floats, S: Samples, nodes: Samples, nu: Floats, cost: Floats) -> Floats:
+        """Return the coefficients of f on the nodes for which the derivatives of its values match."""
+        kernel: Any = self.kernel_
+        if not isinstance(kernel, Gaussian) or self.support is not None:
+            raise CapabilityError(
+                f"method='score_matching' was given with kernel={kernel!r:.100} and support={self.support!r:.60}; "
+                "second derivatives of Gaussian kernels in a box are known. Use these, or method='likelihood'."
+            )
+        X, Z = _columns(S), _columns(nodes)
+        base, length = kernel.base()
+        unit = length * (np.ones(X.shape[1]) if base.scale is None else np.asarray(base.scale))
+        near = self._matrix(kernel.prepare(kernel.pack(X)), self.nodes_)
+        square, slope = np.zeros_like(K), np.zeros(len(K))
+        for m, size in enumerate(unit):
+            u = (X[:, m, None] - Z[:, m]) / size
+            first = -u / size * near
+            square += first.T @ (cost[:, None] * first)
+            slope += cost @ ((u**2 - 1.0) / size**2 * near)
+        a = np.linalg.lstsq(K + square, -slope, rcond=None)[0]  # K is singular where nodes are near to each other
+        f = K @ a
+        self.objective_, self.gap_, self.n_iter_ = float(0.5 * a @ (f + square @ a) + slope @ a), 0.0, 1
+        self.log_normaliser_ = _log_sum(f, nu)
+        self.node_probabilities_ = nu * np.exp(f - self.log_normaliser_)
+        return a
 
     def _matrix(self, A: Samples, B: Samples) -> Floats:
         return np.asarray(Cross(self.kernel_, A, B, self._resources()) @ np.eye(len(B)))

@@ -19,13 +19,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.budget import Plan
-from mercer.constraints import AnyOf, Each, InstanceOf, Integer, Interval, OneOf, Optional, Positive
+from mercer.constraints import AnyOf, Each, Integer, Interval, OneOf, Positive
 from mercer.domains import Samples, Similarities
 from mercer.domains.structures.nodes import Network
 from mercer.errors import DomainError, ParameterError, TargetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.neighbours import affinities, find_neighbours, neighbours_of, pack_or_graph
+from mercer.estimators.semi.laplacian import mark
 from mercer.estimators.semi.networks import (
     AnyGraph,
     Laplacian,
@@ -149,7 +150,7 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
         "edges": OneOf("one", "kernel"),
         "graph_weights": AnyOf(OneOf("robust", "equal"), Each(Positive(), alone=False)),
         "spread": Positive(),
-        "unlabelled": Optional(InstanceOf(int, float, str, bytes, np.generic)),
+        "unlabelled": mark,
         "tol": Interval(0.0, 1.0, closed="neither"),
         "max_iter": Integer(1),
     }

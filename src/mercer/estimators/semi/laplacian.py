@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
 
@@ -42,9 +43,23 @@ _GRAPH = {
     "n_neighbors": Integer(1),
     "weights": OneOf("one", "half", "kernel"),
     "normalized": Boolean(),
-    "graph": Optional(InstanceOf(object)),
+    "graph": Optional(InstanceOf(np.ndarray, sp.sparray, sp.spmatrix)),
 }
-mark = AnyOf(OneOf(None), InstanceOf(int, float, str, np.generic))  # of samples without a label
+
+
+class _Mark(InstanceOf):
+    """What stands for a label that is not known. NaN is equal to nothing, so that it would mark no sample."""
+
+    def accepts(self, value: Any) -> bool:
+        return super().accepts(value) and value == value
+
+    def advice(self, name: str, value: Any) -> str:
+        if isinstance(value, (float, np.floating)):
+            return f"Give {name}=None, with which NaN counts as no label, too."
+        return super().advice(name, value)
+
+
+mark = Optional(_Mark(int, float, str, bytes, np.generic))  # of samples without a label
 
 
 class LaplacianRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):

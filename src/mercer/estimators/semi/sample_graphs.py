@@ -62,6 +62,11 @@ def sample_laplacian(
 
 def given_affinities(graph: Any) -> sp.csr_array:
     """Return the affinities of a graph that was given, checked."""
+    if np.ndim(graph) != 2:
+        raise DomainError(
+            f"graph is an array of {np.ndim(graph)} dimensions; a square matrix of affinities is accepted. Give those "
+            "of all samples of X."
+        )
     A: Any = sp.csr_array(graph, dtype=float)
     sound = A.shape[0] == A.shape[1] and np.isfinite(A.data).all() and not (A.data < 0.0).any()
     if not sound or abs(A - A.T).max() > 1e-8 * abs(A).max():

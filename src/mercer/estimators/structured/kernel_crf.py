@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from itertools import pairwise
 from typing import Any
 
@@ -9,20 +10,31 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arrays import Floats, Indices
-from mercer.constraints import Integer, OneOf, Positive
+from mercer.constraints import Integer, OneOf, Optional, Positive
 from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.estimator import unwatched
 from mercer.estimators.fits import Run
 from mercer.estimators.offered import offered_if
+from mercer.estimators.structured.class_spaces import ClassLabels
+from mercer.estimators.structured.greedy_sites import carried
+from mercer.estimators.structured.label_sequences import LabelSequences
 from mercer.estimators.structured.output_space import FiniteSpace
 from mercer.estimators.structured.structured_machine import Outputs, StructuredRisk
-from mercer.gram import Gram, GramSpec
-from mercer.problems import Status
+from mercer.gram import Gram, GramSpec, HasFactor
+from mercer.gram.gram import has_features
+from mercer.problems import Solution, Status
 from mercer.runtime.tiling import serial_blas
 from mercer.solvers.smooth.functional_descent import Descent, descend
+from mercer.solvers.smooth.iterative_scaling import scale_iteratively
 
 __all__ = ["KernelCRF"]
 __public__ = __all__
+
+
+def _places(sites: Indices, data: Outputs) -> Indices:
+    """Return the sample, among all that were given, and the position of each site."""
+    owner = np.searchsorted(data.offsets, sites, side="right") - 1
+    return np.column_stack([data.used[owner], sites - data.offsets[owner]])
 
 
 def _gives_probabilities(estimator: Any) -> bool:
@@ -45,8 +57,9 @@ class KernelCRF(StructuredRisk):
     bias; with `LabelSequences` a chain, whose sums are found by forward and backward recursions.
 
     Seed: [HSS] Eqs. (103)-(105), Section 4.1.4, and Corollary 24, Eq. (118): one coefficient for each position and
-    function, not one for each output. [HSS] Eq. (115) is this objective with its signs corrected, Eq. (109) the
-    exponential risk, whose printed exponent has the other sign.
+    function, not one for each output, and the remark after it on choosing few of them by the gradient. [HSS] Eq. (115)
+    is this objective with its signs corrected, Eq. (109) the exponential risk, whose printed exponent has the other
+    sign.
 
     Parameters
     ----------
@@ -59,8 +72,13 @@ class KernelCRF(StructuredRisk):
     loss : {"log", "exponential"}, default "log"
         The exponential risk is 1 / p(y_i | x_i) - 1 of each sample: it gives more weight to those that are furthest
         off. For short sequences only, since it begins at the number of outputs.
-    method : {"lbfgs", "conjugate_gradient"}, default "lbfgs"
-        Both in the inner product of the Hilbert space, that is, preconditioned by K; they reach the same optimum.
+    method : {"lbfgs", "conjugate_gradient", "iterative_scaling"}, default "lbfgs"
+        The first two in the inner product of the Hilbert space, that is, preconditioned by K. Improved iterative
+        scaling is for explicit features that are not negative, with `ClassLabels` or `LabelSequences` and the
+        log-likelihood: each weight has an equation of its own, and many steps are needed. All reach the same optimum.
+    max_sites : int, optional
+        Samples, or positions of sequences, that carry the functions at most: those along which the objective falls
+        fastest are taken, some at a time, and the functions on them are fitted again. None keeps all.
     tol : float, default 1e-8
         It ends when the gradient in the space is shorter than this, relative to the one at zero.
     max_iter : int, default 1000
@@ -82,12 +100,17 @@ class KernelCRF(StructuredRisk):
     weights_ : (G,) array
         Weights of the output's own features, such as pairs of labels.
     objective_, gap_ : float
-        The objective, and how far it is above the minimum at most.
+        The objective, and how far it is above the minimum over all functions at most, also with few sites.
+    sites_ : (m, 2) array of int
+        With `max_sites`, the sample and the position of each site, in the order in which they were taken.
     n_iter_ : int
+    objectives_ : (n_iter_,) array
+        The objective, iteration by iteration; with `max_sites`, of the last minimisation.
 
     Notes
     -----
-    An iteration costs one product with K and a few sums over all outputs. A sample of weight w counts as w copies.
+    An iteration costs one product with K and a few sums over all outputs; with `max_sites` m, the product is with an
+    (N, m) factor, and K itself is multiplied 21 times at most. A sample of weight w counts as w copies.
 
     Examples
     --------
@@ -104,8 +127,9 @@ class KernelCRF(StructuredRisk):
     constraints = {
         "C": Positive(),
         "loss": OneOf("log", "exponential"),
-        "method": OneOf("lbfgs", "conjugate_gradient"),
+        "method": OneOf("lbfgs", "conjugate_gradient", "iterative_scaling"),
         "tol": Positive(),
+        "max_sites": Optional(Integer(1)),
         "max_iter": Integer(1),
     }
 
@@ -117,6 +141,7 @@ class KernelCRF(StructuredRisk):
         outputs: Any = None,
         loss: str = "log",
         method: str = "lbfgs",
+        max_sites: int | None = None,
         tol: float = 1e-8,
         max_iter: int = 1000,
         gamma: float | None = None,
@@ -132,6 +157,7 @@ class KernelCRF(StructuredRisk):
         self.outputs = outputs
         self.loss = loss
         self.method = method
+        self.max_sites = max_sites
         self.tol = tol
         self.max_iter = max_iter
         self.gamma = gamma
@@ -143,18 +169,73 @@ class KernelCRF(StructuredRisk):
         self.n_threads = n_threads
 
     def _find(self, K: Gram, data: Outputs, run: Run) -> None:
-        found = self._descended(K, data.codes, data.offsets, data.weight, run)
-        self._keep(K, found.function.B, found.function.w)
-        self.objective_, self.gap_, self.n_iter_ = float(found.objective), float(found.gap), len(found.rows)
-
-    def _descended(self, K: Gram, codes: Any, offsets: Indices, w: Floats, run: Run) -> Descent:
-        space, C = self.target_, float(self.C) * w
+        space = self.target_
         space.sums(np.zeros((1, space.width)), np.zeros(space.extras))  # or an error says that there are none
-        psi, g = np.zeros((int(offsets[-1]), space.width)), np.zeros((len(codes), space.extras))
-        for i, code in enumerate(codes):
+        risk = self._risk(data)
+        unwatched(K)
+        with run.stage("descent", 1.0), serial_blas():
+            minimise = functools.partial(self._minimise, risk, run)
+            count = K.shape[0] if self.max_sites is None else int(self.max_sites)
+            if self.method == "iterative_scaling":
+                found = self._scaled(K, data, risk, run)
+                gap = found.gap
+            elif count >= K.shape[0]:
+                found = minimise(K, float(self.tol))
+                gap = found.gap
+            else:
+                self._require_exact(K)
+                few = carried(K, risk, space.width, space.extras, count, minimise, float(self.tol))
+                K, found, gap = few.gram, few.descent, few.gap
+                self.sites_ = _places(few.sites, data)
+        if found.status is not Status.CONVERGED:
+            warn_caller(
+                f"KernelCRF stopped after {len(found.rows)} iterations with an objective that is at most {gap:.3g} "
+                f"above its minimum. {found.status.value}",
+                ConvergenceWarning,
+            )
+        B = found.function.B
+        solution = Solution(B, Status.CONVERGED, 0.0, weights=B if isinstance(K, HasFactor) else None)
+        self.expansion_, self.weights_ = K.expand(solution), found.function.w
+        self.objective_, self.gap_, self.n_iter_ = float(found.objective), float(gap), len(found.rows)
+        self.objectives_ = np.array([row[0] for row in found.rows])
+
+    def _minimise(self, risk: Any, run: Run, K: Any, tol: float) -> Descent:
+        monitor = run.solver_monitor(tol) if run.watched else None
+        space, by_weights = self.target_, isinstance(K, HasFactor)
+        return descend(K, risk, space.width, space.extras, self.method, tol, self.max_iter, monitor, weights=by_weights)
+
+    def _scaled(self, K: Any, data: Outputs, risk: Any, run: Run) -> Descent:
+        """Minimise by improved iterative scaling."""
+        space, plain = self.target_, self.max_sites is None and self.loss == "log"
+        spaced = isinstance(space, (ClassLabels, LabelSequences))
+        if not (plain and spaced and has_features(self.gram_) and K.matrix.min() >= 0.0):
+            raise CapabilityError(
+                f"method='iterative_scaling' was given with kernel={self.kernel_!r:.100}, gram={self.gram_!r}, "
+                f"outputs={self.outputs!r:.100}, loss={self.loss!r} and max_sites={self.max_sites}; it needs features "
+                "that are not negative, held by gram=Features(), classes or sequences of labels, loss='log' and all "
+                "sites. Use method='lbfgs'."
+            )
+        psi, g, owner = self._observed(data)
+        cost = float(self.C) * data.weight
+        sums = np.asarray(K.matrix.sum(axis=1)).ravel() * psi.sum(axis=1)  # whatever the labels are
+        largest = float(np.max(np.bincount(owner, sums, len(cost)) + g.sum(axis=1)))
+        seen = K.moment(cost[owner, None] * psi), cost @ g
+        monitor = run.solver_monitor(float(self.tol)) if run.watched else None
+        return scale_iteratively(K, risk, seen, max(largest, 1.0), float(self.tol), self.max_iter, monitor)
+
+    def _observed(self, data: Outputs) -> tuple[Floats, Floats, Indices]:
+        """Return psi of the true outputs at all sites, g of each sample, and the sample of each site."""
+        space, offsets = self.target_, data.offsets
+        psi, g = np.zeros((int(offsets[-1]), space.width)), np.zeros((len(data.codes), space.extras))
+        for i, code in enumerate(data.codes):
             rows = slice(offsets[i], offsets[i + 1])
             psi[rows], g[i] = space.features(code, int(offsets[i + 1] - offsets[i]))
-        owner = np.repeat(np.arange(len(codes)), np.diff(offsets))
+        return psi, g, np.repeat(np.arange(len(data.codes)), np.diff(offsets))
+
+    def _risk(self, data: Outputs) -> Any:
+        """Return the sum of the losses as a function of the values at the sites and of the weights."""
+        space, codes, offsets, C = self.target_, data.codes, data.offsets, float(self.C) * data.weight
+        psi, g, owner = self._observed(data)
 
         def risk(F: Floats, weights: Floats) -> tuple[float, Floats, Floats]:
             logs, expected, extra = space.sums_of_all(F, offsets, weights, C)
@@ -167,17 +248,14 @@ class KernelCRF(StructuredRisk):
                 extra = space.sums_of_all(F, offsets, weights, odds)[2] if space.extras else extra
             return value, odds[owner, None] * (expected - psi), extra - odds @ g
 
-        unwatched(K)
-        with run.stage("descent", 1.0), serial_blas():
-            monitor = run.solver_monitor(float(self.tol)) if run.watched else None
-            found = descend(K, risk, space.width, space.extras, self.method, self.tol, self.max_iter, monitor)
-        if found.status is not Status.CONVERGED:
-            warn_caller(
-                f"KernelCRF stopped after {len(found.rows)} iterations with an objective that is at most "
-                f"{found.gap:.3g} above its minimum. {found.status.value}",
-                ConvergenceWarning,
+        return risk
+
+    def _require_exact(self, K: Gram) -> None:
+        if not self.gram_.exact:
+            raise CapabilityError(
+                f"max_sites={self.max_sites} and gram={self.gram_!r} were given; either says how few samples carry the "
+                "functions. Leave one out."
             )
-        return found
 
     @offered_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> Floats:

@@ -157,6 +157,8 @@ class LabelSequences(OutputSpace):
     def _spread(self, marginals: Floats, offsets: Indices) -> Floats:
         """Return the expected psi from the marginals of the labels."""
         K, r = self.n_labels, int(self.window)
+        if r == 0:
+            return marginals
         psi = np.zeros((len(marginals), self.width))
         owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         for place in range(2 * r + 1):

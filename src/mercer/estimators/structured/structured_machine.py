@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
@@ -103,7 +104,7 @@ class StructuredMachine(ClassifierMixin, KernelEstimator):
             F = F.reshape(len(F), -1)
             return F, np.arange(len(F) + 1, dtype=np.intp)
         flat, offsets = _flattened(X)
-        if not len(flat):
+        if not offsets[-1]:
             return np.empty((0, self.target_.width)), offsets
         F = self._evaluate(flat)
         return F.reshape(len(F), -1), offsets
@@ -191,14 +192,16 @@ def _flattened(X: Any) -> tuple[Any, Indices]:
         )
     rows = list(X)
     try:
-        lengths = [len(row) for row in rows]
+        lengths = [row.shape[0] if sp.issparse(row) else len(row) for row in rows]
     except TypeError:
         raise DomainError(
             "X has entries without a length; for sequences of labels X is a list of sequences. Give each sequence as "
             "an array or a list."
         ) from None
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.intp)
-    full = [row for row in rows if len(row)]
+    full = [row for row, length in zip(rows, lengths, strict=True) if length]
+    if full and all(map(sp.issparse, full)):
+        return sp.vstack([sp.csr_array(row) for row in full], format="csr"), offsets
     if full and all(isinstance(row, np.ndarray) and row.ndim == 2 for row in full):
         widths = {row.shape[1] for row in full}
         if len(widths) > 1:

@@ -60,7 +60,10 @@ class _FewFunctions(KernelEstimator):
             )
         if tasks is not None:
             return TaskedData(X, list(tasks))
-        return X if self.task is None or isinstance(X, TaskedData) else split_tasks(X, self.task)
+        if self.task is None or isinstance(X, TaskedData):
+            return X
+        self.constraints["task"].check("task", self.task, self)  # which decides how X is read
+        return split_tasks(X, self.task)
 
     def _packed(self, data: Any) -> tuple[Samples, Any]:
         return self._pack(data.rest if isinstance(data, TaskedData) else data)

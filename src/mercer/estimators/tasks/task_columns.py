@@ -187,6 +187,7 @@ class Tasked:
         elif self.task is None or isinstance(X, (Frames, TaskedData)):
             return X
         else:
+            self.constraints["task"].check("task", self.task, self)  # which decides how X is read
             found = split_tasks(X, self.task)
         count = len(X) if not hasattr(X, "shape") else X.shape[0]
         if not isinstance(X, Mapping) and count != len(found.tasks):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,19 @@ class FeatureGram(Gram):
     def __matmul__(self, V: Floats) -> Floats:
         """Return F (F^T V)."""
         return np.asarray(self.matrix @ (self.matrix.T @ np.asarray(V, dtype=float)))
+
+    def moment(self, V: Floats) -> Floats:
+        """Return F^T V, (r,) or (r, k)."""
+        return np.asarray(self._turned @ np.asarray(V, dtype=float))
+
+    def times(self, weights: Floats) -> Floats:
+        """Return F @ weights, (n,) or (n, k)."""
+        return np.asarray(self.matrix @ np.asarray(weights, dtype=float))
+
+    @cached_property
+    def _turned(self) -> Any:
+        """F^T; of sparse features by rows, whose products read and write in order."""
+        return self.matrix.T.tocsr() if sp.issparse(self.matrix) else self.matrix.T
 
     def diag(self) -> Floats:
         """Return the squared lengths of the features."""

@@ -314,7 +314,7 @@ def certified(found: Ascent, cost: Floats, tol: float) -> float:
     objective divided by lambda has not.
     """
     first = 2.0 * len(cost) * found.largest_loss / tol
-    return max(first, 8.0 * float(np.sum(cost)) * found.largest_loss * found.radius / tol**2)
+    return max(first, 8.0 * float(np.sum(cost)) * found.largest_loss * found.radius / tol / tol)
 
 
 def _primal(blocks: Sequence[Block], values: Values, slacks: Floats) -> float:

@@ -57,6 +57,43 @@ def test_weights_are_repetitions():
     np.testing.assert_allclose(a.score_samples(X), b.score_samples(X), atol=1e-6)
 
 
+def test_score_matching_by_finite_differences():
+    X, w = RNG.normal(size=(40, 2)) * [1.0, 2.0], RNG.uniform(0.5, 2.0, size=40)
+    box = [[-6.0, 6.0], [-9.0, 9.0]]
+    model = ExponentialDensity(Gaussian([2.0, 4.0]), C=0.5, method="score_matching", box=box, n_nodes=36)
+    model.fit(X, sample_weight=w)
+    nodes, step = model.nodes_.X, 1e-3
+    K, values = model.kernel_(nodes, nodes), lambda T: model.kernel_(T, nodes)  # at coefficients one
+
+    def objective(a):
+        total = 0.5 * a @ K @ a
+        for m in range(2):
+            move = step * np.eye(2)[m]
+            up, down, here = values(X + move) @ a, values(X - move) @ a, values(X) @ a
+            total += 0.5 * w @ ((up + down - 2.0 * here) / step**2 + 0.5 * ((up - down) / (2.0 * step)) ** 2)
+        return total
+
+    a = model.expansion_.coef
+    value = objective(a)
+    assert model.objective_ == pytest.approx(value, rel=1e-4)  # differences of second order, of step 1e-3
+    for change in RNG.normal(size=(10, len(a))):
+        assert objective(a + 1e-2 * change) >= value - 1e-5 * abs(value)
+
+
+def test_score_matching_comes_close_to_the_density():
+    X = RNG.normal(size=(500, 1))
+    model = ExponentialDensity(Gaussian(2.0), C=1.0, method="score_matching", box=[[-6.0, 6.0]], n_nodes=40).fit(X)
+    grid = np.linspace(-3.0, 3.0, 200)
+    assert np.abs(np.exp(model.score_samples(grid[:, None])) - np.exp(-0.5 * grid**2) / 2.5066).max() < 0.1
+    twice = ExponentialDensity(Gaussian(2.0), method="score_matching", box=[[-6.0, 6.0]], n_nodes=40)
+    a = twice.fit(X[:20], sample_weight=[2.0] * 20).score_samples(grid[:, None])
+    b = twice.fit(np.repeat(X[:20], 2, axis=0)).score_samples(grid[:, None])
+    np.testing.assert_allclose(a, b, atol=1e-6)
+    for options in ({"kernel": Linear()}, {"kernel": Gaussian(1.0), "support": X[:5]}):
+        with pytest.raises(CapabilityError, match="likelihood"):
+            ExponentialDensity(method="score_matching", **options).fit(X[:5])
+
+
 def test_quadratures():
     box = np.array([[0.0, 2.0], [-1.0, 1.0]])
     points, weights = quadrature(box, 25)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_moons
 
-from mercer import SVC, KernelRidge, LaplacianRidge, LaplacianSVC, load, save
-from mercer.errors import TargetError
+from mercer import SVC, KernelRidge, LabelPropagation, LaplacianRidge, LaplacianSVC, TransductiveSVC, load, save
+from mercer.errors import DomainError, ParameterError, TargetError
 from mercer.gram import Dense, Nystrom, Tiles
 from mercer.kernels import Gaussian, Linear, Spectrum
 
@@ -145,3 +145,17 @@ def test_bad_input():
         LaplacianSVC(manifold=[0.1, 1.0]).fit(X[:4], [0, 1, -1, -1])
     with pytest.raises(TargetError, match="No sample of positive weight"):
         LaplacianRidge(Linear()).fit(X[:3], [1.0, np.nan, np.nan], sample_weight=[0.0, 1.0, 1.0])
+
+
+@pytest.mark.parametrize("make", [LaplacianSVC, TransductiveSVC, LabelPropagation])
+def test_nan_is_equal_to_nothing_and_marks_nothing(make):
+    with pytest.raises(ParameterError, match="unlabelled=None"):
+        make(unlabelled=np.nan).fit(X, LABELS)
+
+
+@pytest.mark.parametrize("make", [LaplacianRidge, LaplacianSVC])
+def test_a_graph_is_a_matrix(make):
+    with pytest.raises(ParameterError, match="graph"):
+        make(graph={"a": 1}).fit(X, LABELS)
+    with pytest.raises(DomainError, match="1 dimensions"):
+        make(graph=np.ones(40)).fit(X, LABELS)

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
 from mercer import KernelCRF, LabelSequences, LabelSets, OrderedClasses, Rankings, StructuredSVC
 from mercer.errors import CapabilityError, ConvergenceWarning, ParameterError
-from mercer.gram import Nystrom, Tiles
+from mercer.gram import Features, Nystrom, Tiles
 from mercer.kernels import Gaussian, Linear
 
 RNG = np.random.default_rng(0)
@@ -122,6 +123,29 @@ def test_however_the_gram_is_held():
     for gram in (Tiles(), Nystrom(12, random_state=0)):
         model = KernelCRF(Gaussian(1.0), outputs=LabelSequences(), gram=gram).fit(SEQUENCES, LABELS)
         np.testing.assert_allclose(model.objective_, whole.objective_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("space", [None, LabelSequences(), LabelSequences(1)], ids=["classes", "chain", "window"])
+def test_iterative_scaling_reaches_the_same_optimum(space):
+    given = np.abs(X) if space is None else [np.abs(x) for x in SEQUENCES]
+    y = CLASSES if space is None else LABELS
+    usual = KernelCRF(Linear(), 0.3, outputs=space, gram=Features()).fit(given, y)
+    model = KernelCRF(
+        Linear(), 0.3, outputs=space, gram=Features(), method="iterative_scaling", tol=1e-4, max_iter=5000
+    ).fit(given, y)
+    assert usual.objective_ <= model.objective_ + 1e-9
+    assert model.objective_ - model.gap_ <= usual.objective_
+    assert model.gap_ < 1e-4 * usual.objective_
+    assert np.all(np.diff(model.objectives_) <= 1e-9)
+    with pytest.raises(CapabilityError, match="not negative"):
+        model.fit(X if space is None else SEQUENCES, y)
+
+
+def test_sparse_positions():
+    rows = [sp.csr_array(x) for x in SEQUENCES]
+    a = KernelCRF(Linear(), outputs=LabelSequences()).fit(SEQUENCES, LABELS)
+    b = KernelCRF(Linear(), outputs=LabelSequences()).fit(rows, LABELS)
+    np.testing.assert_allclose(np.concatenate(b.marginals(rows)), np.concatenate(a.marginals(SEQUENCES)), atol=1e-6)
 
 
 def test_what_is_not_there_is_said():

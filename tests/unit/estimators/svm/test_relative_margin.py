@@ -55,6 +55,9 @@ def test_is_the_minimum_of_its_quadratic_program(data, kernel, C, bound):
     if C > 100.0 and kernel == Linear():  # singular and stiff: the interior point gives up
         return
     theirs = RelativeMarginMachine(kernel, C, bound=bound, solver=InteriorPoint()).fit(X, y, sample_weight=w)
+    assert C > 100.0 or theirs.solution_.status is Status.CONVERGED
+    if theirs.solution_.status is not Status.CONVERGED:  # stiff, too; the two values above have met all the same
+        return
     g = theirs.decision_function(X)
     np.testing.assert_allclose(f - f.mean(), g - g.mean(), atol=1e-5)
 

@@ -88,3 +88,11 @@ def test_tables_and_texts_have_columns_of_y_too():
     assert np.allclose(MultiTaskRidge(named).fit(TABLE, table).predict(TABLE), expected, atol=1e-12)
     words = ["ab", "ba", "abb"] * 4
     assert MultiTaskRidge(Spectrum(2)).fit(words, table).predict(words[:3]).shape == (3, 2)
+
+
+@pytest.mark.parametrize("make", [MultiTaskRidge, mercer.MultiTaskSVC, mercer.NuclearNormRegressor])
+@pytest.mark.parametrize("task", [True, np.array([1.0, 0.0])])
+def test_a_task_is_the_name_or_the_place_of_a_column(make, task):
+    X = np.arange(12.0).reshape(6, 2)
+    with pytest.raises(ParameterError, match="task must be a str or an integer"):
+        make(task=task).fit(X, [0, 1, 0, 1, 0, 1])

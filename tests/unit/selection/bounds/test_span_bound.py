@@ -90,6 +90,8 @@ def test_equals_n_fits(kernel, C):
     gram = Dense().build(kernel, Vectors.pack(X))
     K = gram.to_dense()
     solved = train(K, y, C)
+    if not np.any((solved[0] > solved[1]) & (solved[0] < solved[2])):  # what then holds has a test below
+        pytest.skip("no free support vector: the bias is not determined")
     found = leave_one_out_decisions(gram, *solved)
     low, high = bounds(K, y, C)
     others = solved[0] != 0.0  # without a sample that is no support vector the bias may stay
@@ -99,17 +101,20 @@ def test_equals_n_fits(kernel, C):
 
 
 def test_the_formula_where_no_set_changes():
-    X, y = problem(0, noise=0.3)
-    gram = Dense().build(Gaussian(1.0), Vectors.pack(X))
-    K = gram.to_dense()
-    solved = train(K, y, 1.0)
-    expected, formula = refit(K, y, 1.0), plain(K, *solved)
-    found = leave_one_out_decisions(gram, *solved)
-    same = (np.abs(expected - formula) < 1e-6) & (solved[0] != 0.0)
-    assert same.sum() >= 5
-    np.testing.assert_allclose(found[same], formula[same], atol=1e-6)
-    # and where sets change the formula alone is pessimistic or worse by far
-    assert np.abs(found - expected).max() < 1e-5 < 1e-2 < np.abs(formula - expected).max()
+    count, worst = 0, 0.0
+    for seed in range(4):  # in one of them few samples may leave the sets as they are
+        X, y = problem(seed, noise=0.3)
+        gram = Dense().build(Gaussian(1.0), Vectors.pack(X))
+        K = gram.to_dense()
+        solved = train(K, y, 1.0)
+        expected, formula = refit(K, y, 1.0), plain(K, *solved)
+        found = leave_one_out_decisions(gram, *solved)
+        same = (np.abs(expected - formula) < 1e-6) & (solved[0] != 0.0)
+        np.testing.assert_allclose(found[same], formula[same], atol=1e-6)
+        assert np.abs(found - expected).max() < 1e-5
+        count, worst = count + same.sum(), max(worst, np.abs(formula - expected).max())
+    assert count >= 4
+    assert worst > 1e-2  # where sets change the formula alone is pessimistic or worse by far
 
 
 @pytest.mark.parametrize("bias", [True, False])

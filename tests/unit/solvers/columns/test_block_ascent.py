@@ -53,3 +53,5 @@ def test_the_bound_of_the_theorem():
     found = Ascent(None, 0.0, 0.0, np.zeros(3), 0.0, 1, 1, 4.0, 1.0, Status.CONVERGED, [])
     assert certified(found, np.full(3, 0.001), 0.1) == pytest.approx(2 * 3 / 0.1)
     assert certified(found, np.full(3, 2.0), 0.1) == pytest.approx(8 * 6.0 * 4.0 / 0.01)
+    assert certified(found, np.full(3, 2.0), 1e-300) == np.inf
+    assert certified(found, np.full(3, 2.0), 1e300) == pytest.approx(6e-300)
