@@ -99,6 +99,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=5000)
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--only", nargs="*", default=())
+    parser.add_argument("--minutes", type=float, default=np.inf, help="of processor time, after which it stops")
     asked = parser.parse_args()
     asked.to.parent.mkdir(parents=True, exist_ok=True)
     lines = [json.loads(line) for line in asked.to.read_text().splitlines()] if asked.to.exists() else []
@@ -106,7 +107,8 @@ def main() -> None:
     for kind in ("classes", "numbers"):
         for name in sets(kind):
             for split in range(asked.splits):
-                if (name, split) in done or (asked.only and name not in asked.only):
+                late = time.process_time() > 60.0 * asked.minutes
+                if late or (name, split) in done or (asked.only and name not in asked.only):
                     continue
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")

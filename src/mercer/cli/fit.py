@@ -5,28 +5,30 @@ from __future__ import annotations
 import importlib
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer_names
 from threadpoolctl import threadpool_limits
 
 import mercer.io  # names are imported on use
+from mercer.arrays import Array
 from mercer.budget import Clock, parse_seconds
 from mercer.cli.failures import NotConverged, UsageFault
 from mercer.cli.fit_outcome import Outcome, told
-from mercer.cli.fit_rows import OPTIONS, named_columns, set_aside
 from mercer.cli.fit_ways import as_asked, automatic, distributed, grown, mixed, tagged
 from mercer.cli.inputs import (
     STDIN,
     Problem,
     Reading,
+    Rows,
     column_kinds,
     kernel_read,
     open_data,
@@ -47,6 +49,8 @@ from mercer.io.tables import Table
 from mercer.selection.tables.first_tables import FEWEST
 
 __all__ = ["run"]
+
+OPTIONS = ("weights", "groups", "time")  # that name columns which are about the rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,7 +253,7 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
         problem = replace(problem, y=None, target=None)  # a target that the file happens to have is not required
     if problem.dropped:
         terminal.say(f"{problem.dropped} rows that miss a value were left out; {problem.n} remain.")
-    problem = set_aside(request, problem, unread)
+    problem = _set_aside(request, problem, unread)
     if problem.n < 2:
         raise UsageFault(f"{request.data} has {problem.n} row to learn from; at least two are needed. Add rows.")
     return problem
@@ -257,7 +261,7 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
 
 def _columns_asked_for(data: Dataset, request: Request) -> tuple[Dataset, set[str]]:
     """Return the data with the columns of --features only, or without those of --drop, and what is set aside later."""
-    beside_samples = named_columns(request, data)
+    beside_samples = _named_columns(request, data)
     if not request.features and not request.drop and not (request.others and isinstance(data, Table)):
         return data, {name for name in beside_samples if name != request.time}
     option = "--features" if request.features else "--drop"
@@ -273,6 +277,56 @@ def _columns_asked_for(data: Dataset, request: Request) -> tuple[Dataset, set[st
     kept -= {*request.others}
     unread = {name for name in beside_samples if name != request.time or name not in kept}
     return data.drop(*(name for name in data.names if name not in kept and name not in beside_samples)), unread
+
+
+def _named_columns(request: Request, data: Dataset) -> list[str]:
+    """Return the columns that --weights, --groups and --time name; they must be there, and not be the target."""
+    asked = {f"--{option}": getattr(request, option) for option in OPTIONS if getattr(request, option)}
+    if not asked:
+        return []
+    if not isinstance(data, Table):
+        raise UsageFault(
+            f"{next(iter(asked))} names a column, and {request.data} is a {data.format} file. Leave it out, or write a "
+            "table with a column of what the samples are."
+        )
+    usable_columns(data, list(asked.values()))  # which names those that the file lacks
+    for option, name in asked.items():
+        if name == request.target:
+            raise UsageFault(f"{option} names {name!r}, which is the target. Name another column.")
+    return list(asked.values())
+
+
+def _set_aside(request: Request, problem: Problem, unread: Collection[str]) -> Problem:
+    """Return the problem with weights, groups and times of its rows, without the columns that are not to be read."""
+    data = problem.data
+    if not _named_columns(request, data):
+        return problem
+    assert isinstance(data, Table)
+    values = {option: getattr(request, option) for option in OPTIONS}
+    columns = {option: np.asarray(data.columns[name]) for option, name in values.items() if name is not None}
+    if "weights" in columns:
+        _require_weights(columns["weights"], values["weights"])
+    for option in ("groups", "time"):
+        if option in columns and data.missing[values[option]]:
+            raise UsageFault(
+                f"--{option} names {values[option]!r}, of which {data.missing[values[option]]} values are missing; "
+                "each row needs one. Fill them in, or give --missing drop."
+            )
+    rest = data.drop(*(name for name in data.names if name in unread))
+    return replace(problem, data=rest, rows=Rows(**{name: _plain(column) for name, column in columns.items()}))
+
+
+def _plain(column: Array) -> Array:
+    return column if column.dtype.kind in "fiub" else column.astype(str)
+
+
+def _require_weights(values: Array, name: str) -> None:
+    good = values.dtype.kind in "fiub" and bool(np.all(np.isfinite(values))) and values.min() >= 0 and values.max() > 0
+    if not good:
+        raise UsageFault(
+            f"--weights names {name!r}, which must hold numbers that are not negative, some of them positive, and none "
+            "missing. Name another column, or correct it."
+        )
 
 
 def _listed(text: str, data: Table) -> list[str]:

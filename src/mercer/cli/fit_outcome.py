@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mercer.arrays import Array
 from mercer.budget import Clock, format_bytes
-from mercer.cli.hardware import peak_memory
 from mercer.cli.inputs import Problem, kernel_read
 from mercer.cli.score_lines import words
 from mercer.cli.terminal import pairs
 from mercer.gram.auto import choice_in_words
 from mercer.spec import written
 
-__all__ = ["Outcome", "told"]
+__all__ = ["Outcome", "peak_memory", "told"]
 
 _ALWAYS = ("C", "alpha", "nu")  # shown even if they have their defaults
 
@@ -108,3 +110,12 @@ def _cut(text: str, most: int = 800) -> str:
 def _short(model: Any) -> str:
     """The estimator without its kernel, which has a line of its own, and without default values."""
     return written(model, always=("kernel", "kernels", *_ALWAYS), shown={"kernel": "kernel", "kernels": "kernels"})
+
+
+def peak_memory() -> int | None:
+    """Return the largest number of bytes that this process has held in memory; None where it is not known."""
+    if importlib.util.find_spec("resource") is None:  # not a Unix
+        return None
+    resource = importlib.import_module("resource")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(peak) if sys.platform == "darwin" else int(peak) * 1024

@@ -17,9 +17,8 @@ from mercer.arrays import Array, Floats
 from mercer.budget import Clock
 from mercer.cli.failures import UsageFault
 from mercer.cli.fit_outcome import Outcome
-from mercer.cli.fit_rows import said, splits
 from mercer.cli.inputs import Problem, is_known, kernel_read, samples, usable_columns
-from mercer.cli.score_lines import Checked, cross_validated, scores, weighted
+from mercer.cli.score_lines import Checked, cross_validated, said, scores, splits, weighted
 from mercer.cli.terminal import Terminal
 from mercer.errors import TimeBudgetError
 from mercer.estimators.certificates.assumptions import leave_note
@@ -118,10 +117,9 @@ def as_asked(request: Any, problem: Problem, estimator: Any, clock: Clock, termi
             checked = cross_validated(budgeted, S, y, pairs, watch, rows.weights, request.metric)
         method = said(request.folds, pairs, rows)
         found = _found(estimator, task, y, checked, request.metric)
-        if (rows.groups is not None or rows.time is not None) and checked.predictions is not None:
-            held = Held(
-                checked.rows, y[checked.rows], checked.predictions, None
-            )  # the report knows no groups and no time
+        # the report knows no groups and no time, and takes these predictions
+        if y is not None and checked.predictions is not None and (rows.groups is not None or rows.time is not None):
+            held = Held(checked.rows, y[checked.rows], checked.predictions, None)
     _fit(_budgeted(estimator, request, clock), X, y, request, terminal, rows.weights)
     return Outcome(estimator, X, y, task, found, method, steps, held)
 

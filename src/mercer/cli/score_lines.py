@@ -7,14 +7,17 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.metrics import get_scorer
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils.validation import has_fit_parameter
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.cli.failures import UsageFault
+from mercer.cli.inputs import Rows
+from mercer.first_model.given_rows import folds, given_rows
 
-__all__ = ["Checked", "cross_validated", "measured", "scores", "weighted", "words"]
+__all__ = ["Checked", "cross_validated", "measured", "said", "scores", "splits", "weighted", "words"]
 
 
 def scores(task: str, y: Any, predictions: Any) -> dict[str, float]:
@@ -140,6 +143,31 @@ def cross_validated(
     if predictions is not None and predictions.dtype.kind == "U":
         predictions = predictions.astype(object)
     return Checked(rows[order], predictions, np.array(found), np.array(measured))
+
+
+def splits(estimator: Any, y: Array | None, n: int, count: int, rows: Rows) -> list[tuple[Indices, Indices]]:
+    """Return the rows to learn from and those to predict of each fold, which respects groups and time."""
+    classes = is_classifier(estimator)
+    if rows.groups is not None or rows.time is not None:
+        task = "classification" if classes else "regression"
+        values = np.arange(float(n)) if y is None else y
+        pairs = folds(values, task, given_rows(n, "r2", None, rows.groups, rows.time), count)
+        if not pairs:
+            raise UsageFault("No fold has something to learn from: there are too few groups or times. Give --folds 0.")
+        return pairs
+    sizes = np.unique(y, return_counts=True)[1] if y is not None and classes and y.dtype.kind not in "f" else None
+    splitter = KFold(count, shuffle=True, random_state=0)
+    if sizes is not None and sizes.min() >= count:
+        splitter = StratifiedKFold(count, shuffle=True, random_state=0)
+    return list(splitter.split(np.zeros(n), y))
+
+
+def said(count: int, pairs: Sequence[Any], rows: Rows) -> str:
+    """Say how the rows were split."""
+    if rows.time is not None:
+        return f"{len(pairs)} stretches of time, each predicted from what is before it"
+    groups = ", no group split" if rows.groups is not None else ""
+    return f"{len(pairs)}-fold cross-validation{groups}"
 
 
 def measured(model: Any, X: Any, y: Array, task: str, metric: str | None = None) -> dict[str, float]:

@@ -23,6 +23,7 @@ def run(terminal: Terminal, *, model: Path) -> None:
     facts |= {"kernel": None if kernel is None else repr(kernel), "parameters": _parameters(fitted)}
     facts |= {"task": data.get("task"), "target": data.get("target"), "columns": data.get("columns")}
     facts |= {"samples": _samples(fitted), "classes": _classes(fitted), "story": getattr(fitted, "story_", None)}
+    facts |= {"verdict": getattr(fitted, "verdict_", None), "score": getattr(fitted, "score_", None)}
     solution = getattr(fitted, "solution_", None)
     facts["solver"] = None if solution is None else solution.status.value
     terminal.result(facts, lambda: pairs(_rows(facts)))
@@ -60,7 +61,7 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     if facts["kernel"]:
         rows.append(("kernel", facts["kernel"]))
     rows += [(f"  {name}", text) for name, text in facts["parameters"].items()]
-    for name in ("task", "target"):
+    for name in ("task", "target", "verdict"):
         if facts[name]:
             rows.append((name, printable(str(facts[name]))))
     for name in ("columns", "classes"):

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from mercer.arrays import Array, Floats, Indices
 from mercer.choosing import KernelSearchCV
 from mercer.first_model.given_rows import Given, folds, held_pairs
-from mercer.first_model.machines import Aim, Family, families
+from mercer.first_model.machines import Aim, Family, families, usual
 from mercer.first_model.refusals import require_target
 from mercer.first_model.sources import Found, Source, Watch
 from mercer.first_model.verdicts import Held, Judgement, Tried, judged, needs_probabilities
@@ -29,7 +29,7 @@ from mercer.selection.automatic import COARSE, ROWS, some_rows
 __all__ = ["Chosen", "choose"]
 
 FOLDS = 5
-KEPT = 3  # kernels that meet all machines
+KEPT = 2  # kernels that meet all machines
 FINALISTS = 4  # candidates that are compared on more rows
 LISTED = 30  # of the leaderboard
 
@@ -63,7 +63,9 @@ class Chosen:
 
     def tell(self, model: Any, story: Sequence[str]) -> None:
         """Let a fitted model know how it was found and how good it is; a model file keeps that."""
-        model.story_ = [*story, *self.steps]
+        low = getattr(model, "residual_trace_", None)
+        rank = [] if low is None else [f"K of all rows by {model.gram_!r}, which leaves {low:.2g} of its trace out"]
+        model.story_ = [*story, *self.steps, *rank]
         model.leaderboard_, model.held_ = self.leaderboard, self.held
         model.score_, model.score_error_ = self.judgement.score, self.judgement.error
         model.baseline_, model.verdict_ = self.judgement.baseline, self.judgement.verdict
@@ -189,7 +191,7 @@ def _held(
 def _pick(source: Source, y: Array, aim: Aim, given: Given, watch: Watch, late: Callable[[], bool]) -> _Picked:
     """Choose a kernel and a machine by these rows."""
     found = source.find(y, aim.task, given, lambda share: watch(0.6 * share))
-    board = _compared(source, found.kernels, y, aim, given, lambda share: watch(0.6 + 0.4 * share), late)
+    board = _compared(source, found, y, aim, given, lambda share: watch(0.6 + 0.4 * share), late)
     best = board[0]
     counted = len({one.family.name for one in board})
     kernels = f"{len(found.kernels)} kernels and " if len(found.kernels) > 1 else ""
@@ -204,7 +206,7 @@ def _pick(source: Source, y: Array, aim: Aim, given: Given, watch: Watch, late: 
 
 def _compared(
     source: Source,
-    kernels: Sequence[Kernel],
+    found: Found,
     y: Array,
     aim: Aim,
     given: Given,
@@ -212,28 +214,28 @@ def _compared(
     late: Callable[[], bool],
 ) -> list[_Candidate]:
     """Return candidates, the best first: all of them on some rows, the best of these on more."""
-    options = families(aim, y)
+    options, kernels = families(aim, y), found.kernels
     few = some_rows(len(y), COARSE)
-    trial = _Trial(source.take(few), y[few], aim.task, given.take(few), late)
+    trial = _Trial(source.take(few), y[few], aim.task, given.take(few), found.labels, late)
     places, board = list(range(len(kernels))), []
     if len(kernels) > KEPT:
         board = trial.run(options[:1], kernels, places, lambda share: watch(0.3 * share))
-        places = sorted({one.place for one in board[: 3 * KEPT]}, key=[one.place for one in board].index)[:KEPT]
+        places = list(dict.fromkeys(one.place for one in board))[:KEPT]
         options = options[1:]
     board += trial.run(options, kernels, places, lambda share: watch(0.3 + 0.4 * share))
     if not board:  # too few rows to leave some out: the first machine in its middle setting
-        return [trial.unjudged(families(aim, y)[0], kernels[0])]
+        return [trial.unjudged(usual(aim), kernels[0])]
     board.sort(key=lambda one: -one.tried.score)
     more = some_rows(len(y), ROWS)
     if len(more) > 1.5 * len(few) and not late():
-        trial = _Trial(source.take(more), y[more], aim.task, given.take(more), late)
+        trial = _Trial(source.take(more), y[more], aim.task, given.take(more), found.labels, late)
         finalists = _finalists(board)
         again = trial.repeat(finalists, kernels, lambda share: watch(0.7 + 0.3 * share))
         board = sorted(again, key=lambda one: -one.tried.score) + [
             one for one in board if one not in finalists[: len(again)]
         ]
     watch(1.0)
-    return _preferred(board, families(aim, y)[0])
+    return _preferred(board, usual(aim))
 
 
 def _finalists(board: Sequence[_Candidate]) -> list[_Candidate]:
@@ -243,10 +245,10 @@ def _finalists(board: Sequence[_Candidate]) -> list[_Candidate]:
     return sorted([*best.values(), *rest[: max(FINALISTS - len(best), 0)]], key=lambda one: -one.tried.score)
 
 
-def _preferred(board: list[_Candidate], usual: Family) -> list[_Candidate]:
+def _preferred(board: list[_Candidate], first: Family) -> list[_Candidate]:
     """Return the board with the best of the usual machine first, unless another is better by more than its error."""
     size = board[0].tried.size
-    own = next((one for one in board if one.family is usual and one.tried.size == size), board[0])
+    own = next((one for one in board if one.family is first and one.tried.size == size), board[0])
     for other in board:
         if other is own or other.tried.size != size:
             break
@@ -266,6 +268,7 @@ class _Trial:
     y: Array
     task: str
     given: Given
+    labels: Sequence[str]
     late: Callable[[], bool]
 
     def run(
@@ -297,7 +300,13 @@ class _Trial:
         """Return a candidate that no row was left for."""
         grid = family.grid(kernel, self.source.data(kernel), self.y)
         params = {name: values[len(values) // 2] for name, values in grid.items()}
-        return _Candidate(family, 0, params, Tried(_named(family, params, 0), np.nan, np.nan, 0.0, len(self.y)))
+        tried = Tried(self._name(family, params, 0), np.nan, np.nan, 0.0, len(self.y))
+        return _Candidate(family, 0, params, tried)
+
+    def _name(self, family: Family, params: dict[str, Any], place: int) -> str:
+        """Return what a candidate is called; the kernel is named where there are several."""
+        shown = ", ".join(f"{name}={value:.4g}" for name, value in params.items() if name != "tol")
+        return f"{family.name}({shown})" + (f", {self.labels[place]}" if len(self.labels) > 1 else "")
 
     def _scored(self, family: Family, kernel: Kernel, place: int, grid: Any) -> list[_Candidate]:
         """Return the candidates of one family with one kernel; none if they cannot be fitted to these rows."""
@@ -324,15 +333,10 @@ class _Trial:
             mean = float(np.average(values, weights=sizes))
             if np.isfinite(mean):
                 error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
-                name = _named(family, params, place)
+                name = self._name(family, params, place)
                 out.append(_Candidate(family, place, params, Tried(name, mean, error, seconds, len(self.y)), values))
         return out
 
 
 def _counted(number: int, what: str) -> str:
     return f"one {what}" if number == 1 else f"{number} {what}s"
-
-
-def _named(family: Family, params: dict[str, Any], place: int) -> str:
-    shown = ", ".join(f"{name}={value:.4g}" for name, value in params.items() if name != "tol")
-    return f"{family.name}({shown})" + (f", kernel {place + 1}" if place else "")

@@ -15,16 +15,16 @@ from mercer.domains import Samples
 from mercer.kernels import Kernel
 from mercer.selection.automatic import RIDGES
 
-__all__ = ["Aim", "Family", "families"]
+__all__ = ["Aim", "Family", "families", "usual"]
 
 MOST_PAIRED = 20  # classes; beyond, each pair of them as a problem takes too long
 MOST_MARGIN = 20_000  # rows of a support vector machine, beyond which it takes minutes
 MOST_EXACT = 10_000  # rows of least squares without approximation
-WORK = 5e11  # multiplications that a fit of low rank may take
+WORK = 1e11  # multiplications that a fit of low rank may take
 RANKS = (500, 2000)
-COSTS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-LOGISTIC_COSTS = (0.3, 3.0, 30.0, 300.0)
-SQUARED_COSTS = (0.03, 0.3, 3.0, 30.0)
+COSTS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)  # all of them in units of 1 / k(x, x)
+LOGISTIC_COSTS = (1.0, 10.0, 100.0, 1000.0)
+SQUARED_COSTS = (0.1, 1.0, 10.0, 100.0)
 TUBES = (0.1,)  # half-widths, in standard deviations of y
 TUBE_COSTS = (1.0, 10.0)
 
@@ -63,19 +63,27 @@ class Family:
 
 
 def families(aim: Aim, y: Array) -> list[Family]:
-    """Return the machines for targets y that a model of so many rows can have, the usual one first."""
+    """Return the machines for targets y that a model of so many rows can have, the quickest first."""
     if aim.task == "regression":
         safe = 1e-50 < aim.unit < 1e50 and aim.n <= MOST_MARGIN  # squares neither overflow nor vanish
         return [RIDGE, TUBE] if safe else [RIDGE]
-    if aim.n > MOST_MARGIN:
+    if aim.n > MOST_MARGIN or len(np.unique(y)) > MOST_PAIRED:
         return [SQUARES]
-    logistic = [LOGISTIC] if aim.n <= MOST_EXACT else []
-    return [*logistic, SQUARES] if len(np.unique(y)) > MOST_PAIRED else [MARGIN, *logistic, SQUARES]
+    return [MARGIN, SQUARES, *([LOGISTIC] if aim.n <= MOST_EXACT else [])]
+
+
+def usual(aim: Aim) -> Family:
+    """Return the machine that is taken unless another is better by more than its error."""
+    return RIDGE if aim.task == "regression" else SQUARES
 
 
 def _ridges(unit: float, y: Array) -> dict[str, list[float]]:
     """Ridges in units of the mean of k(x, x), the largest first: of equals it is the simplest model."""
     return {"alpha": [float(f"{unit * ridge:.4g}") for ridge in RIDGES[::-2]]}
+
+
+def _costs(costs: tuple[float, ...], unit: float) -> dict[str, list[float]]:
+    return {"C": [float(f"{cost / unit:.4g}") for cost in costs]}
 
 
 def _tubes(unit: float, y: Array) -> dict[str, list[float]]:
@@ -94,15 +102,15 @@ TUBE = Family("SVR", lambda kernel, aim: mercer.estimators.SVR(kernel), _tubes, 
 MARGIN = Family(
     "SVC",
     lambda kernel, aim: mercer.estimators.SVC(kernel, probability=aim.probability),
-    lambda unit, y: {"C": list(COSTS)},
+    lambda unit, y: _costs(COSTS, unit),
 )
 LOGISTIC = Family(
     "KernelLogisticRegression",
     lambda kernel, aim: mercer.estimators.KernelLogisticRegression(kernel),
-    lambda unit, y: {"C": list(LOGISTIC_COSTS)},
+    lambda unit, y: _costs(LOGISTIC_COSTS, unit),
 )
 SQUARES = Family(
     "LSSVC",
     lambda kernel, aim: mercer.estimators.LSSVC(kernel, probability=aim.probability, gram=aim.gram),
-    lambda unit, y: {"C": list(SQUARED_COSTS)},
+    lambda unit, y: _costs(SQUARED_COSTS, unit),
 )

@@ -24,6 +24,7 @@ class Found:
     """Kernels to choose from, and what is said about how they were found."""
 
     kernels: tuple[Kernel, ...]
+    labels: tuple[str, ...]
     steps: list[str] = field(default_factory=list)
     learned: Learned | None = None
 
@@ -82,7 +83,7 @@ class SampleRows:
 
     def find(self, y: Array, task: str, given: Given, watch: Watch) -> Found:
         """Return the kernels."""
-        return Found(self.kernels)
+        return Found(self.kernels, tuple(repr(kernel) for kernel in self.kernels))
 
     def again(self, found: Found, place: int) -> Kernel:
         """Return the kernel as it was: `fit` learns what is to be learned."""
@@ -113,9 +114,10 @@ class TableRows:
         some = given.take(rows)
         pairs = folds(y[rows], task, some, first_tables.FOLDS)
         learned = first_tables.learn_lengths(self.columns, self.kinds, y, task, rows, pairs, some.weight, watch)
-        return Found(learned.kernels(self.columns, self.kinds), [learned.described()], learned)
+        named = learned.kernels(self.columns, self.kinds)
+        return Found(tuple(named.values()), tuple(named), [learned.described()], learned)
 
     def again(self, found: Found, place: int) -> Kernel:
         """Return the kernel with scales and categories of all rows."""
         assert found.learned is not None
-        return found.learned.kernels(self.columns, self.kinds)[place]
+        return found.learned.kernels(self.columns, self.kinds)[found.labels[place]]

@@ -10,8 +10,8 @@ import numpy as np
 
 from mercer.arrays import Array, Floats
 from mercer.plots.sources import some_of
-from mercer.reports.columns import Columns, columns_of
 from mercer.reports.importance import outputs
+from mercer.reports.replaced_columns import Columns, columns_of
 from mercer.reports.scores import ScoreFacts
 from mercer.reports.subject import NotApplicable, Subject
 

@@ -301,7 +301,7 @@ def _sees_scales(subject: Subject) -> bool:
 
 
 def _in_one_unit(kernel: Kernel) -> bool:
-    if hasattr(kernel, "transform") or np.ndim(getattr(kernel, "length_scale", None)) == 1:
+    if hasattr(kernel, "transform") or np.ndim(getattr(kernel, "length_scale", 1.0)) == 1:
         return False
     columns = getattr(kernel, "columns", None)
     if columns is not None and (isinstance(columns, (str, int)) or len(columns) == 1):

@@ -16,7 +16,7 @@ from mercer.arrays import Array, Floats, Indices
 from mercer.kernels import Kernel
 from mercer.kernels.algebra.maps import Composed, Selected
 from mercer.plots.sources import some_of
-from mercer.reports.columns import Columns, columns_of
+from mercer.reports.replaced_columns import Columns, columns_of
 from mercer.reports.subject import NotApplicable, Subject
 from mercer.reports.wording import number, shown
 

@@ -35,6 +35,8 @@ class Marked:
         What is between pieces.
     cut : bool
         Whether there is more.
+    largest : float
+        What a piece of strength 1 adds to the function of the class.
     """
 
     sample: int
@@ -42,6 +44,7 @@ class Marked:
     pieces: tuple[tuple[str, float], ...]
     gap: str
     cut: bool
+    largest: float = 1.0
 
 
 def marked(subject: Subject, keys: Any, W: Floats, labels: list[str], rows: list[int]) -> list[Marked]:
@@ -60,7 +63,7 @@ def marked(subject: Subject, keys: Any, W: Floats, labels: list[str], rows: list
         spoken = f"target {target}; marked: for {labels[k]}"
         gap = "" if isinstance(S, Strings) and all(len(text) == 1 for text in texts) else " "
         pieces = tuple((shown(t, 40), float(v) / largest) for t, v in zip(texts, values, strict=True))
-        found.append(Marked(i, spoken, pieces[:LONGEST], gap, len(pieces) > LONGEST))
+        found.append(Marked(i, spoken, pieces[:LONGEST], gap, len(pieces) > LONGEST, largest))
     return found
 
 

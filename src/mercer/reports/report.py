@@ -32,13 +32,13 @@ from mercer.reports import evidence
 from mercer.reports import model_section as model
 from mercer.reports.answer import answer
 from mercer.reports.certification import certified
-from mercer.reports.columns import columns_of, excerpts
 from mercer.reports.curve import curve, surface
 from mercer.reports.data import describe
 from mercer.reports.facts import Facts
 from mercer.reports.importance import TOP, dependence, importance
 from mercer.reports.pictures import pictures
 from mercer.reports.recipe import recipe
+from mercer.reports.replaced_columns import columns_of, excerpts
 from mercer.reports.scores import cross_validated, held_out
 from mercer.reports.subject import NotApplicable, Subject
 from mercer.reports.wording import counted, fixed, number, percent, shown, span

@@ -48,6 +48,21 @@ def test_classification_by_itself(table):
     assert load(table.with_suffix(".mercer")).classes_.tolist() == ["high", "low"]
 
 
+def test_classes_get_a_machine_with_probabilities(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 2))
+    ring = np.where(np.hypot(*X.T) > 1.2, "far", "near")  # the nearest mean cannot tell them apart
+    path = tmp_path / "ring.csv"
+    path.write_text("u,v,place\n" + "".join(f"{a:.4f},{b:.4f},{c}\n" for (a, b), c in zip(X, ring, strict=True)))
+    told = run_json("fit", path, "-t", "place", "--no-report")
+    model = load(path.with_suffix(".mercer"))
+    assert model.predict_proba({"u": [0.0, 3.0], "v": [0.0, 0.0]}).shape == (2, 2)
+    assert model.leaderboard_[0].score > 0.85 and model.verdict_.startswith("Right on")
+    assert told["validation"].startswith("90 rows in 4 folds") and told["scores"]["accuracy"] > 0.85
+    assert any("machines were compared by accuracy" in step for step in told["steps"])
+    assert "cache_size" not in run("fit", path, "-t", "place", "--no-report", "--force").stdout
+
+
 @pytest.mark.parametrize(
     ("target", "text", "score"),
     [

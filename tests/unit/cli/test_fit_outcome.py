@@ -1,5 +1,8 @@
 """What a fit has done, in words and as JSON."""
 
+import numpy as np
+
+from mercer.cli import fit_outcome as machine
 from tests.unit.cli.commandline import run, run_json, write_table
 
 
@@ -12,3 +15,21 @@ def test_both_say_the_same(tmp_path):
     assert told["kernel"] == "Gaussian(2.0).on(['age', 'dose'])" and told["kernel"] in said
     assert "Nystrom" in told["gram"] and "alpha=0.5" in said and "not validated" in said
     assert str(table.with_suffix(".mercer").name) in said
+
+
+def test_peak_memory_grows():
+    before = machine.peak_memory()
+    block = np.ones(20_000_000)
+    after = machine.peak_memory()
+    assert before > 1_000_000 and after >= before and block[0] == 1.0
+
+
+def test_peak_memory_where_it_is_not_known(monkeypatch):
+    monkeypatch.setattr(machine.importlib.util, "find_spec", lambda name: None)
+    assert machine.peak_memory() is None
+
+
+def test_units_of_other_systems(monkeypatch):
+    linux = machine.peak_memory()
+    monkeypatch.setattr(machine.sys, "platform", "darwin")
+    assert machine.peak_memory() < linux

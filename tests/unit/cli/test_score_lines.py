@@ -7,9 +7,8 @@ from sklearn.model_selection import KFold, cross_val_predict
 
 from mercer import KernelFeatures, KernelMeanClassifier, KernelRidge, ParzenDensity
 from mercer.cli.failures import UsageFault
-from mercer.cli.fit_rows import splits
 from mercer.cli.inputs import Rows
-from mercer.cli.score_lines import cross_validated, scores, weighted, words
+from mercer.cli.score_lines import cross_validated, scores, splits, weighted, words
 from mercer.kernels import Gaussian, Spectrum
 
 rng = np.random.default_rng(0)

@@ -10,12 +10,14 @@ from mercer.first_model import given_rows, machines
 from mercer.first_model import machine_choice as choice
 from mercer.first_model.given_rows import Given, folds, held_pairs
 from mercer.first_model.machines import Aim
-from mercer.first_model.sources import SampleRows, TableRows
+from mercer.first_model.sources import Found, SampleRows, TableRows
+from mercer.gram import Nystrom
 from mercer.kernels import Gaussian, NegativeDistance, Precomputed
 
 rng = np.random.default_rng(0)
 SOME = rng.normal(size=(60, 2))
 TWO = np.where(SOME[:, 0] ** 2 + SOME[:, 1] ** 2 + 0.3 * rng.normal(size=60) > 1.2, "out", "in")
+KNOWN = Found((Gaussian(1.0),), ("",))
 CLASSES = Aim("classification", 60)
 CURVE = np.sin(SOME[:, 0]) + 0.1 * rng.normal(size=60)
 
@@ -35,7 +37,7 @@ def rows(*kernels, X=SOME):
 
 
 def test_scores_are_those_of_scikit_learn():
-    board = choice._compared(rows(Gaussian(1.0)), (Gaussian(1.0),), TWO, CLASSES, Given(scoring="accuracy"), nothing, choice.never)  # fmt: skip  # noqa: E501
+    board = choice._compared(rows(Gaussian(1.0)), KNOWN, TWO, CLASSES, Given(scoring="accuracy"), nothing, choice.never)  # fmt: skip  # noqa: E501
     pairs = folds(TWO, "classification", Given(), choice.FOLDS)
     sizes = [len(out) for _, out in pairs]
     assert {one.family.name for one in board} == {"SVC", "KernelLogisticRegression", "LSSVC"}
@@ -59,7 +61,7 @@ def test_the_usual_machine_unless_another_is_better_by_more_than_its_error():
 
 def test_what_is_late_is_left_out():
     given = Given(scoring="accuracy")
-    board = choice._compared(rows(Gaussian(1.0)), (Gaussian(1.0),), TWO, CLASSES, given, nothing, lambda: True)
+    board = choice._compared(rows(Gaussian(1.0)), KNOWN, TWO, CLASSES, given, nothing, lambda: True)
     assert {one.family.name for one in board} == {"SVC"}  # what was begun is ended
 
 
@@ -119,7 +121,7 @@ def test_weights_count_as_copies():
 
 def test_candidates_are_compared_by_the_score_asked_for():
     given = Given(scoring="neg_log_loss")
-    board = choice._compared(rows(Gaussian(1.0)), (Gaussian(1.0),), TWO, CLASSES, given, nothing, choice.never)
+    board = choice._compared(rows(Gaussian(1.0)), KNOWN, TWO, CLASSES, given, nothing, choice.never)
     assert board[0].tried.score < 0.0
     one = next(one for one in board if one.family.name == "KernelLogisticRegression")
     pairs = folds(TWO, "classification", Given(), choice.FOLDS)
@@ -137,11 +139,13 @@ def test_a_monitor_may_stop_it():
 
 def test_other_kernels_and_precomputed_ones():
     given = Given(scoring="accuracy")
-    distance = choice._compared(rows(NegativeDistance()), (NegativeDistance(),), TWO, CLASSES, given, nothing, choice.never)  # fmt: skip  # noqa: E501
+    distance = choice._compared(rows(NegativeDistance()), Found((NegativeDistance(),), ("",)), TWO, CLASSES, given, nothing, choice.never)  # fmt: skip  # noqa: E501
     assert distance[0].tried.score > 0.7  # conditionally positive definite
     K = Gaussian(1.0)(SOME)
-    own = choice._compared(rows(Precomputed(), X=K), (Precomputed(),), TWO, CLASSES, given, nothing, choice.never)
-    plain = choice._compared(rows(Gaussian(1.0)), (Gaussian(1.0),), TWO, CLASSES, given, nothing, choice.never)
+    own = choice._compared(
+        rows(Precomputed(), X=K), Found((Precomputed(),), ("",)), TWO, CLASSES, given, nothing, choice.never
+    )
+    plain = choice._compared(rows(Gaussian(1.0)), KNOWN, TWO, CLASSES, given, nothing, choice.never)
     assert own[0].tried.score == pytest.approx(plain[0].tried.score, abs=1.0 / 60)
 
 
@@ -179,3 +183,16 @@ def test_what_was_found_is_told_and_kept(tmp_path, once):
     for name in ("score_", "score_error_", "baseline_", "verdict_", "story_"):
         assert getattr(again, name) == getattr(model, name)
     assert isinstance(model, (SVC, KernelRidge)) or hasattr(model, "classes_")
+
+
+def test_many_rows_are_approximated_and_it_is_said(monkeypatch, once):
+    monkeypatch.setattr(machines, "MOST_EXACT", 40)
+    monkeypatch.setattr(machines, "MOST_MARGIN", 40)
+    monkeypatch.setattr(machines, "RANKS", (10, 20))
+    for y, task, scoring in ((CURVE, "regression", "r2"), (TWO, "classification", "accuracy")):
+        chosen = choice.choose(rows(Gaussian(1.0)), y, task, Given(scoring=scoring), nothing)
+        assert chosen.model.gram == Nystrom(20) and chosen.judgement.score > chosen.judgement.baseline
+        model = chosen.model.fit(SOME, y)
+        chosen.tell(model, [])
+        assert f"{model.residual_trace_:.2g} of its trace" in model.story_[-1]
+    assert [family.name for family in machines.families(CLASSES, np.arange(30))] == ["LSSVC"]  # of many classes

@@ -1,8 +1,10 @@
 """The page: complete, safe, small, and whole on disk."""
 
 import importlib.util
+import re
 import sys
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -221,6 +223,35 @@ def test_cross_validation_can_be_left_out():
     assert ("Cross-validation", "cv=None was given") in page.facts.omitted
     assert page.facts.left_out is not None
     check(page)
+
+
+def test_a_model_that_was_found_is_judged_by_what_it_held_out():
+    """No folds, the answer first, the data last, and nothing said that is not so."""
+    rows = np.arange(0, 40, 2)
+    model = KernelMeanClassifier(Gaussian((1.0, 3.0))).fit(X, labels)
+    model.held_ = SimpleNamespace(rows=rows, predictions=np.roll(labels[rows], 1), probabilities=None)
+    model.verdict_, model.story_ = "Hardly better than a guess.", ["classes, as asked"]
+    model.leaderboard_ = [SimpleNamespace(name="a <b>", score=0.9, standard_error=0.1, seconds=0.5, size=40)]
+    page = report(model, X, labels)
+    text = " ".join(check(page).texts)
+    wanted = ["scores", "reasons", "worst", "kernel", "gram", "parameters", "done", "reproduce", "data"]
+    assert [name for name in re.findall(r'<section id="(\w+)"', page.html) if name in wanted] == wanted
+    assert text.index("Hardly better than a guess.") < text.index("How good it is") < text.index("a <b>")
+    assert "model = mercer.automatic(X, y)" in text
+    right = np.mean(np.roll(labels[rows], 1) == labels[rows])
+    assert page.facts.scores.folds == () and page.facts.scores.mean["accuracy"] == right
+    assert "1, 3" not in text and {row.lengths for row in page.facts.importance.rows} == {"1", "3"}
+    for untrue in ("nothing in it was learned", "differ in scale", "training samples, by", "the 1 training"):
+        assert untrue not in text
+    assert report(model, X, labels, cv=2).facts.scores.folds
+    assert report(model, X, labels, cv=None).facts.scores is None
+
+
+def test_a_formula_is_printed_once():
+    kernel = sum((Gaussian(1.0 + i).on([i % 2]) for i in range(5)), Gaussian(9.0).on([0, 1]))
+    page = report(KernelRidge(kernel).fit({0: X[:, 0], 1: X[:, 1]}, y))
+    assert [part.times for part in page.facts.kernel.parts] == [1, 6, 6] and page.html.count("<math") == 3
+    assert "and 5 more of the kind" in page.html
 
 
 def test_the_formula_is_mathematics():

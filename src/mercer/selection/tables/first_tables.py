@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
+import mercer.kernels  # whose names are imported when they are used
 from mercer.arrays import Array, Floats, Indices
 from mercer.domains.missing_values import is_missing
 from mercer.kernels import Kernel
@@ -35,6 +38,7 @@ MANY = 2000
 TEXT_SHARES = (0.3, 1.0, 3.0)  # of texts beside the other columns
 ENCODED = ("number", "category", "date")
 SCALES = ("standard", "scores")
+WIDTHS = (0.5, 1.0, 2.0)  # of Gaussians, in units of the length that least squares take
 
 
 def is_encoded(kinds: Mapping[Any, str], n: int) -> bool:
@@ -57,10 +61,11 @@ def rows_of_columns(columns: Mapping[Any, Any], rows: Indices) -> dict[Any, Any]
 
 @dataclass(frozen=True)
 class Learned:
-    """Lengths of the columns of a table: what was compared, the best first, and the coordinates they belong to."""
+    """Lengths of the columns of a table: what was compared, the best first, names of the coordinates, the task."""
 
     tried: list[Candidate]
     names: dict[str, list[str]]
+    task: str
 
     def described(self) -> str:
         """Say what was found."""
@@ -68,22 +73,30 @@ class Learned:
         mean = f", the mean of the best {min(len(self.tried), AVERAGED)} is taken" if len(self.tried) > 1 else ""
         return f"{said}kernels{mean}"
 
-    def kernels(self, columns: Mapping[Any, Any], kinds: Mapping[Any, str]) -> tuple[Kernel, ...]:
-        """Return kernels for the rows of a table, whose scales and categories are learned from these rows."""
+    def kernels(self, columns: Mapping[Any, Any], kinds: Mapping[Any, str]) -> dict[str, Kernel]:
+        """Return kernels for the rows of a table by what they are, with scales and categories learned from these rows.
+
+        The first is the mean of the best. Since least squares are not what classifiers minimise, there are others for
+        classes: the mean of more, all alike, and Gaussians on standardised columns of one length.
+        """
         table, texts = _parts(columns, kinds)
         encoders = {numbers: TableEncoder(numbers).fit(table) for numbers in SCALES}
-        tried = [_renamed(one, self.names[one.numbers], encoders[one.numbers].names_) for one in self.tried[:AVERAGED]]
-        kernel = encoded_kernel(tried, encoders)
+        tried = [_renamed(one, self.names[one.numbers], encoders[one.numbers].names_) for one in self.tried]
+        found = {"mean of the best": encoded_kernel(tried[:AVERAGED], encoders)}
         others = [_text_kernel(name, values) for name, values in texts.items()]
-        if not others:
-            return (kernel,)
-        kernels = []
-        for share in TEXT_SHARES:
-            total = kernel
-            for other in others:
-                total = total + share * other
-            kernels.append(total)
-        return tuple(kernels)
+        if others:
+            return {
+                f"texts times {share:g}": reduce(operator.add, (share * other for other in others), *found.values())
+                for share in TEXT_SHARES
+            }
+        if self.task == "classification":
+            found["mean of more"] = encoded_kernel(tried[: 2 * AVERAGED], encoders, equal=True)
+            plain = next(one for one in tried if one.profile.name == "gaussian" and one.weight is None)
+            length = float(np.exp(plain.lengths.log_lengths[0]))
+            for factor in WIDTHS:
+                width = float(f"{factor * length:.4g}")
+                found[f"Gaussian({width:g})"] = mercer.kernels.Gaussian(width).of(encoders["standard"])
+        return found
 
 
 def learn_lengths(
@@ -120,7 +133,7 @@ def learn_lengths(
     Y = Y - np.average(Y, axis=0, weights=w)
     tables = {numbers: Rows(encoder.transform(some), Y, encoder.groups_, w) for numbers, encoder in encoders.items()}
     names = {numbers: encoder.names_ for numbers, encoder in encoders.items()}
-    return Learned(compare_lengths(tables, pairs, watch), names)
+    return Learned(compare_lengths(tables, pairs, watch), names, task)
 
 
 def _text_kernel(name: Any, values: Sequence[Any]) -> Kernel:

@@ -132,15 +132,16 @@ def _error(
     return squares / total if total else float("inf")
 
 
-def encoded_kernel(found: Sequence[Candidate], encoders: Mapping[str, TableEncoder]) -> Kernel:
-    """Return the mean of the kernels of the best candidates, on tables as the encoders read them.
+def encoded_kernel(found: Sequence[Candidate], encoders: Mapping[str, TableEncoder], equal: bool = False) -> Kernel:
+    """Return the mean of the kernels of candidates, on tables as the encoders read them.
 
     Each is in units of its noise, so that all of them ask for the same ridge, which is `NOISE`; without that, a kernel
-    with a very large length would be little more than a constant beside the others.
+    with a very large length would be little more than a constant beside the others. With ``equal`` all count alike.
     """
-    best, mean = found[:AVERAGED], None
-    for candidate in best:
-        share = NOISE / (len(best) * float(np.exp(candidate.lengths.log_noise)))
+    mean = None
+    for candidate in found:
+        noise = NOISE if equal else float(np.exp(candidate.lengths.log_noise))
+        share = NOISE / (len(found) * noise)
         part = float(f"{share:.4g}") * _kernel(candidate, encoders[candidate.numbers])
         mean = part if mean is None else mean + part
     assert mean is not None

@@ -28,7 +28,7 @@ def test_texts_are_joined_at_several_shares():
     columns = {"x": rng.normal(size=24), "note": ["a red door", "the blue door", "one red wall"] * 8}
     kinds = {"x": "number", "note": "text"}
     found = learned(columns, kinds, rng.normal(size=24))
-    kernels = found.kernels(columns, kinds)
+    kernels = list(found.kernels(columns, kinds).values())
     assert len(kernels) == 3 and all("TfIdf" in repr(kernel) for kernel in kernels) and len(found.tried) == 6
     assert kernels[0].learn(kernels[0].pack(columns))(columns).shape == (24, 24)
 
@@ -47,7 +47,16 @@ def test_categories_of_rows_that_come_later():
     columns, kinds = {"x": rng.normal(size=24), "g": ["a", "b"] * 12}, {"x": "number", "g": "category"}
     found = learned(columns, kinds, columns["x"] + (ALL % 2))
     later = {"x": np.append(columns["x"], np.nan), "g": [*columns["g"], "c"]}
-    kernel = found.kernels(later, kinds)[0]
+    (kernel,) = found.kernels(later, kinds).values()
     K = kernel.learn(kernel.pack(later))(later)
     assert K.shape == (25, 25) and np.linalg.eigvalsh(K)[0] > -1e-9 * np.trace(K)
     assert isinstance(found, Learned) and "is best of" in found.described()
+
+
+def test_classes_have_more_kernels_to_choose_from():
+    columns, kinds = {"x": rng.normal(size=24), "z": rng.normal(size=24)}, {"x": "number", "z": "number"}
+    y = np.where(columns["x"] > 0.0, "a", "b")
+    found = learn_lengths(columns, kinds, y, "classification", ALL, PAIRS, None, lambda share: None)
+    kernels = found.kernels(columns, kinds)
+    assert list(kernels)[:2] == ["mean of the best", "mean of more"] and len(kernels) == 5
+    np.testing.assert_allclose(np.diag(kernels["mean of more"](columns)), 1.0, rtol=1e-3)  # shares of four digits

@@ -7,7 +7,7 @@ import pytest
 
 from mercer import KernelRidge
 from mercer.kernels import Gaussian, Match, Precomputed, Spectrum
-from mercer.reports.columns import columns_of, excerpts
+from mercer.reports.replaced_columns import columns_of, excerpts
 from mercer.reports.subject import NotApplicable, Subject
 
 DATA = {"u": [1.0, 2.0, 4.0, 8.0], "city": ["Rome", "Oslo", "Rome", "Lima"]}

@@ -1,12 +1,12 @@
-"""Weights, groups and times of rows."""
+"""Models that are found or as asked, with weights, groups and times of rows."""
 
 import numpy as np
 import pytest
 from sklearn.metrics import mean_absolute_error
 
 from mercer import KernelRidge
-from mercer.cli.fit_rows import said, splits
 from mercer.cli.inputs import Rows
+from mercer.cli.score_lines import said, splits
 from mercer.io.model_file import load
 from mercer.kernels import Gaussian
 from tests.unit.cli.commandline import run, run_json
