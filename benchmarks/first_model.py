@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -83,7 +84,7 @@ def table(lines: list[dict[str, Any]]) -> str:
         own = [line for line in lines if line["set"] == name]
         means = [float(np.mean([line[who] for line in own])) for who in (*names, "said")]
         side = half(name)
-        ranks[side].append(list(np.argsort(np.argsort(means[:3])) + 1.0))
+        ranks[side].append(list(rankdata(means[:3])))
         losses[side] += means[0] > BEHIND * min(means[1:3])
         rows.append(f"| {name} | {side} | {own[0]['n']} | " + " | ".join(f"{mean:.4f}" for mean in means) + " |")
     for side, found in ranks.items():

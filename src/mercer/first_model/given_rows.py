@@ -45,8 +45,12 @@ class Given:
 
     def take(self, rows: Indices) -> Given:
         """Return what is said of some rows."""
-        parts = (None if part is None else part[rows] for part in (self.weight, self.groups, self.time))
-        return Given(*parts, self.scoring)
+        return Given(
+            None if self.weight is None else self.weight[rows],
+            None if self.groups is None else self.groups[rows],
+            None if self.time is None else self.time[rows],
+            self.scoring,
+        )
 
 
 def given_rows(n: int, scoring: str, sample_weight: Any = None, groups: Any = None, time: Any = None) -> Given:

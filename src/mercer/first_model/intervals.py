@@ -24,7 +24,7 @@ def predict_interval(model: Any, X: Any, *, level: float = 0.9) -> Floats:
 
     .. math:: f(x) \pm r_{(k)}, \qquad k = \lceil (m + 1) \, \mathrm{level} \rceil
 
-    Seed: none of the five; split conformal prediction.
+    This is split conformal prediction.
 
     Parameters
     ----------

@@ -162,7 +162,8 @@ def _predicted(
 ) -> tuple[Array, Floats | None]:
     """Fit a model to some rows, and return predictions of others, with the probabilities of all classes."""
     more = {} if weight is None else {"sample_weight": weight}
-    model = clone(model).fit(some.data(model.kernel), y, **more)
+    fresh: Any = clone(model)
+    model = fresh.fit(some.data(model.kernel), y, **more)
     T = new.data(model.kernel)
     predictions = np.asarray(model.predict(T))
     if not hasattr(model, "predict_proba"):
