@@ -26,7 +26,7 @@ from mercer.first_model.any_data import COMPARING, USUAL, sequence_kernels, spar
 from mercer.first_model.given_rows import given_rows
 from mercer.first_model.machine_choice import choose
 from mercer.first_model.refusals import doubts
-from mercer.first_model.sources import SampleRows, TableRows
+from mercer.first_model.row_sources import SampleRows, TableRows
 from mercer.first_model.table_columns import missing_said
 from mercer.first_model.verdicts import Held, require_scoring
 from mercer.io.limits import FileError, shown

@@ -23,7 +23,7 @@ from mercer.estimators.certificates.assumptions import leave_note
 from mercer.first_model.given_rows import given_rows
 from mercer.first_model.machine_choice import choose
 from mercer.first_model.refusals import doubts
-from mercer.first_model.sources import SampleRows, TableRows
+from mercer.first_model.row_sources import SampleRows, TableRows
 from mercer.first_model.table_columns import columns_by_kind, filled_said, kind_of, left_out_said, varying_columns
 from mercer.first_model.verdicts import require_scoring
 from mercer.io.columns import Column

@@ -86,7 +86,11 @@ class _SaidClass(ClassifierMixin, BaseEstimator):
     def __init__(self, held: Held, classes: Array) -> None:
         self.held = held
         self.classes = classes
-        self.classes_ = classes
+
+    @property
+    def classes_(self) -> Array:
+        """The classes, by the name that scorers ask for."""
+        return self.classes
 
     def predict(self, places: Indices) -> Array:
         """Return what was said of rows."""

@@ -6,11 +6,12 @@ from sklearn.model_selection import cross_val_score
 
 import mercer
 from mercer import SVC, KernelRidge
-from mercer.first_model import given_rows, machines
+from mercer.first_model import given_rows
 from mercer.first_model import machine_choice as choice
+from mercer.first_model import machine_families as machines
 from mercer.first_model.given_rows import Given, folds, held_pairs
-from mercer.first_model.machines import Aim
-from mercer.first_model.sources import Found, SampleRows, TableRows
+from mercer.first_model.machine_families import Aim
+from mercer.first_model.row_sources import Found, SampleRows, TableRows
 from mercer.gram import Nystrom
 from mercer.kernels import Gaussian, NegativeDistance, Precomputed
 
