@@ -27,6 +27,7 @@ import mercer.networks
 import mercer.preimages
 import mercer.theory
 from mercer.domains import Samples, Vectors
+from mercer.first_model.verdicts import Held
 from mercer.kernels import Gaussian, Hyperkernel, Kernel
 from tests.trust import faults
 from tests.trust.faults import Fault
@@ -62,6 +63,14 @@ def _element() -> Any:
 
 
 @functools.cache
+def _judged() -> Any:
+    """Return a regressor that was judged by rows held out, as `mercer.automatic` leaves it."""
+    model: Any = mercer.KernelRidge(KERNEL).fit(X, REAL)
+    model.held_ = Held(np.arange(SAMPLES), REAL, model.predict(X) + 0.1, None)
+    return model
+
+
+@functools.cache
 def _machine() -> Any:
     return mercer.SVC(KERNEL).fit(X, LABELS)
 
@@ -91,7 +100,7 @@ def _sums() -> Any:
 GOOD: dict[str, Callable[[], Any]] = {
     "X": lambda: X, "Y": lambda: Y, "Z": lambda: Z, "y": lambda: REAL, "kernel": lambda: KERNEL,
     "score": lambda: lambda points: -points, "variables": lambda: [X, Y, Z], "f": _element, "function": _element,
-    "model": _machine, "window": lambda: 8, "width": lambda: 3, "height": lambda: 3,
+    "model": _machine, "predict_interval.model": _judged, "window": lambda: 8, "width": lambda: 3, "height": lambda: 3,
     "penalty": lambda: 0.1, "radius": lambda: 1.0,
     "risk": lambda: 0.2, "labels": lambda: LABELS, "affinity": gram, "K": gram, "gram": gram,
     "onto": lambda: mercer.hilbert.mean_element(KERNEL, X[:5]), "measure": lambda: mercer.hilbert.Uniform(),

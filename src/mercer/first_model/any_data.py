@@ -179,11 +179,17 @@ def source_kernels(X: Any) -> dict[str, Kernel]:
     >>> mercer.source_kernels(table)
     {'age': Gaussian(18.71).on('age'), 'city': Match().on('city')}
     """
-    columns = columns_by_kind(X)
+    columns = None if sp.issparse(X) else columns_by_kind(X)
     if columns is None:
         raise DomainError(
             "source_kernels was given samples that are no table; a data frame, a dict of columns or a matrix is "
             "accepted. Give a table."
+        )
+    absent = [name for name, column in columns.items() if column.missing]
+    if absent:
+        raise DomainError(
+            f"Columns with missing values: {', '.join(map(repr, absent[:10]))}. Fill them in, or leave out these "
+            "columns or rows."
         )
     kinds = {name: kind_of(column) for name, column in columns.items()}
     return column_kernels({name: column.values for name, column in columns.items()}, kinds)
@@ -246,7 +252,7 @@ def candidates_for(X: Any, steps: list[str], columns: Mapping[Any, Column] | Non
         return structured_kernels("graphs")
     if listed and all(isinstance(x, tuple) for x in listed):
         return structured_kernels("trees")
-    if listed and all(isinstance(x, list) for x in listed):
+    if listed and all(isinstance(x, list) and not any(isinstance(symbol, list) for symbol in x) for x in listed):
         return sequence_kernels(listed)
     given = f"samples such as {str(listed[0])[:40]!r}" if listed else "no samples"
     raise DomainError(

@@ -60,8 +60,8 @@ def predict_interval(model: Any, X: Any, *, level: float = 0.9) -> Floats:
     held = getattr(model, "held_", None)
     if held is None or not is_regressor(model):
         raise CapabilityError(
-            f"predict_interval was given {type(model).__name__}, which is no regressor with rows held out. Find one by "
-            "mercer.automatic(X, y); Gaussian processes have predict(X, return_std=True)."
+            f"predict_interval was given {type(model).__name__}, which is no regressor with rows held out. Give one "
+            "that mercer.automatic(X, y) has found; Gaussian processes have predict(X, return_std=True)."
         )
     errors = np.sort(np.abs(np.asarray(held.targets, dtype=float) - held.predictions))
     place = int(np.ceil((len(errors) + 1) * level))

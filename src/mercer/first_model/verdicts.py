@@ -112,7 +112,7 @@ def require_scoring(scoring: str | None, y: Array, task: str) -> str:
     if scoring not in get_scorer_names():
         raise ParameterError(
             f"scoring={scoring!r} was given; names of scikit-learn's scorers are accepted, such as 'roc_auc', "
-            "'neg_log_loss' or 'neg_mean_absolute_error'. See sklearn.metrics.get_scorer_names()."
+            "'neg_log_loss' or 'neg_mean_absolute_error'. Give one of sklearn.metrics.get_scorer_names()."
         )
     held, classes = _constant(y, y, np.ones(len(y)), np.arange(len(y)), task)
     try:

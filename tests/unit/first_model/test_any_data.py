@@ -142,3 +142,17 @@ def test_every_column_is_a_source():
     assert list(mercer.source_kernels(table)) == ["age", "city"]
     with pytest.raises(DomainError, match="no table"):
         mercer.source_kernels(["a text", "another text"])
+
+
+def test_sources_are_tables_without_gaps():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    with pytest.raises(DomainError, match="no table"):
+        mercer.source_kernels(sp.csr_array(X))
+    X[3, 0] = np.nan
+    with pytest.raises(DomainError, match="Columns with missing values: 0"):
+        mercer.source_kernels(X)
+
+
+def test_lists_in_lists_are_no_sequences():
+    with pytest.raises(DomainError, match="Name a kernel for other data"):
+        mercer.automatic([[[1.0, 2.0], [3.0]], [[1.0]]] * 10, [0, 1] * 10)
