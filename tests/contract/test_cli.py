@@ -102,7 +102,7 @@ def test_help_takes_a_fifth_of_a_second(folder):
 
 
 def test_a_table_from_data_to_predictions(folder):
-    result = mercer("fit", "table.csv", "--target", "y", "--report", "table.html", folder=folder)
+    result = mercer("fit", "table.csv", "--target", "y", "--report", "table.html", "--max-time", 3000, folder=folder)
     assert "R2" in result.stdout and "120 rows in 4 folds" in result.stdout and result.stderr == ""
     page = (folder / "table.html").read_text()
     assert len(page) < 2_000_000 and "<script" not in page.lower()

@@ -22,7 +22,7 @@ from mercer.cli.score_lines import Checked, cross_validated, said, scores, split
 from mercer.cli.terminal import Terminal
 from mercer.errors import TimeBudgetError
 from mercer.estimators.certificates.assumptions import leave_note
-from mercer.first_model.any_data import COMPARING, USUAL, sequence_kernels, sparse_kernels, structured_kernels
+from mercer.first_model.any_data import compared_until, sequence_kernels, sparse_kernels, structured_kernels
 from mercer.first_model.given_rows import given_rows
 from mercer.first_model.machine_choice import choose
 from mercer.first_model.refusals import doubts
@@ -53,7 +53,7 @@ def automatic(request: Any, problem: Problem, clock: Clock, terminal: Terminal) 
         source = SampleRows.of(kernels, samples(problem.data, kernels[0])[0])
     rows = problem.rows
     given = given_rows(problem.n, require_scoring(request.metric, y, task), rows.weights, rows.groups, rows.time)
-    end = COMPARING * (USUAL if request.max_time is None else request.max_time)
+    end = compared_until(request.max_time)
     with terminal.progress("choosing") as bar:
         late = lambda: clock.seconds > end  # noqa: E731
         choice = choose(source, y, task, given, lambda fraction: (bar(fraction), _time_left(clock)), late)

@@ -41,6 +41,11 @@ LONGEST = 300.0  # mean length of sequences up to which subsequences with gaps a
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of the widths that are tried on sparse rows
 
 
+def compared_until(max_time: float | None) -> float:
+    """Return the seconds after which nothing more is compared, so that time is left for the fit."""
+    return COMPARING * (USUAL if max_time is None else max_time)
+
+
 @checked(
     task=Optional(OneOf("classification", "regression")),
     kernel=Optional(InstanceOf(Kernel)),
@@ -136,7 +141,7 @@ def automatic(
         kernels = (kernel,) if kernel is not None else candidates_for(X, story, columns)
         source = SampleRows.of(kernels, X)
         _require_length(len(source), n)
-    end = COMPARING * (USUAL if max_time is None else max_time)
+    end = compared_until(max_time)
     chosen = choose(source, values, found, given, lambda _: _remaining(clock), lambda: clock.seconds > end)
     model = chosen.model.set_params(max_time=_remaining(clock))
     model.fit(X, values, **({} if given.weight is None else {"sample_weight": given.weight}))
