@@ -29,6 +29,8 @@ from mercer.selection.automatic import COARSE, ROWS, some_rows
 __all__ = ["Chosen", "choose"]
 
 FOLDS = 5
+COMPARING = 0.5  # of the time, after which nothing more is compared
+USUAL = 60.0  # seconds
 KEPT = 2  # kernels that meet all machines
 FINALISTS = 4  # candidates that are compared on more rows
 LISTED = 30  # of the leaderboard

@@ -8,7 +8,7 @@ A user's kernel satisfies a protocol by implementing its methods; those of this 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from mercer.kernels.power_series import Series
 
 __all__ = [
     "CAPABILITIES",
+    "SAME",
     "Compiles",
     "Differentiable",
     "HasAtoms",
@@ -32,9 +33,12 @@ __all__ = [
     "HasSpectralDensity",
     "InputDifferentiable",
     "IsWindow",
+    "Keys",
+    "PairTerm",
     "Reason",
     "TileDifferentiable",
     "alike",
+    "pair_terms",
 ]
 
 Pullback = Callable[[Floats], Floats]  # weights of a tile -> derivatives in the free parameters
@@ -234,6 +238,60 @@ class HasBases(Protocol):
     def bases(self) -> Iterable[tuple[Path, Base, float | None]]:
         """Yield (path, base, squared length scale) for every base that `tile` asks of a view."""
         ...
+
+
+@runtime_checkable
+class Keys(Protocol):
+    """Keys of features that can be found among others, as k-mers can, so that functions of several are combined."""
+
+    def __len__(self) -> int: ...
+
+    def find(self, other: Any) -> Any:
+        """Return for each key of `other` its place here, or -1."""
+        ...
+
+    def merged(self, other: Any) -> Any:
+        """Return the keys of both, each once."""
+        ...
+
+
+# kernels on pairs -------------------------------------------------------------------------------------
+
+SAME: Literal["same"] = "same"
+"""The factor that is one for equal objects and zero for others."""
+
+
+class PairTerm(NamedTuple):
+    """One of the products that a kernel on pairs is the sum of.
+
+    Attributes
+    ----------
+    weight : float
+    left, right : Kernel, SAME or None
+        The factors; None is one.
+    symmetric : bool
+        Whether it is averaged over both orders of one of the pairs.
+    """
+
+    weight: float
+    left: Any
+    right: Any
+    symmetric: bool = False
+
+
+def pair_terms(kernel: Any) -> tuple[PairTerm, ...] | None:
+    """Return the products that a kernel on pairs is the sum of, or None if it is no such sum.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> pair_terms(2.0 * Gaussian(1.0).tensor(Linear()))
+    (PairTerm(weight=2.0, left=Gaussian(1.0), right=Linear(), symmetric=False),)
+    >>> pair_terms(Gaussian(1.0)) is None
+    True
+    """
+    find = getattr(kernel, "pair_terms", None)
+    return None if find is None else find()
 
 
 # the method by which a capability is known, its protocol, and what a kernel without it has not
