@@ -22,9 +22,8 @@ from mercer.cli.score_lines import Checked, cross_validated, said, scores, split
 from mercer.cli.terminal import Terminal
 from mercer.errors import TimeBudgetError
 from mercer.estimators.certificates.assumptions import leave_note
-from mercer.first_model.given_rows import given_rows
+from mercer.first_model.given_rows import doubts, given_rows
 from mercer.first_model.machine_choice import COMPARING, USUAL, choose
-from mercer.first_model.refusals import doubts
 from mercer.first_model.row_sources import SampleRows, TableRows
 from mercer.first_model.verdicts import Held, require_scoring
 from mercer.io.limits import FileError, shown

@@ -20,9 +20,8 @@ from mercer.constraints import InstanceOf, OneOf, Optional, Positive
 from mercer.domains import Strings, Vectors
 from mercer.errors import DomainError, TargetError, TimeBudgetError
 from mercer.estimators.certificates.assumptions import leave_note
-from mercer.first_model.given_rows import given_rows
+from mercer.first_model.given_rows import doubts, given_rows
 from mercer.first_model.machine_choice import COMPARING, USUAL, choose
-from mercer.first_model.refusals import doubts
 from mercer.first_model.row_sources import SampleRows, TableRows
 from mercer.first_model.table_columns import columns_by_kind, filled_said, kind_of, left_out_said, varying_columns
 from mercer.first_model.verdicts import require_scoring

@@ -17,9 +17,8 @@ from sklearn.base import clone
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.choosing import KernelSearchCV
-from mercer.first_model.given_rows import Given, folds, held_pairs
+from mercer.first_model.given_rows import Given, folds, held_pairs, require_target
 from mercer.first_model.machine_families import Aim, Family, families, usual
-from mercer.first_model.refusals import require_target
 from mercer.first_model.row_sources import Found, Source, Watch
 from mercer.first_model.verdicts import Held, Judgement, Tried, judged, needs_probabilities
 from mercer.kernels import Kernel

@@ -22,8 +22,8 @@ from mercer.domains.samples import packed
 from mercer.errors import CapabilityError, MemoryBudgetError, NotPositiveDefinite, TimeBudgetError
 from mercer.gram.exact import Dense, Option, Tiles, choice_record, exact_choice
 from mercer.gram.gram import Gram, GramSpec, has_features, is_approximate_factor, is_transform
-from mercer.kernels.kernel import Kernel, feature_count, offers
-from mercer.kernels.protocols import HasFrequencies, pair_terms
+from mercer.kernels.kernel import Kernel, feature_count, offers, pair_terms
+from mercer.kernels.protocols import HasFrequencies
 
 __all__ = ["Auto", "Chosen", "choice_in_words"]
 __public__ = ["Auto"]

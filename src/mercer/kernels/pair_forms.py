@@ -19,8 +19,8 @@ from mercer.domains import Pairs, Samples
 from mercer.domains.identity import distinct, matches
 from mercer.domains.pairs import occurring
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import Kernel, fill, overflow_error
-from mercer.kernels.protocols import SAME, pair_terms
+from mercer.kernels.kernel import Kernel, fill, overflow_error, pair_terms
+from mercer.kernels.protocols import SAME
 from mercer.numerics.kronecker_products import Factor, PairIndex, pair_products
 
 __all__ = ["Members", "PairMatrix", "gathered", "learned", "pair_function"]

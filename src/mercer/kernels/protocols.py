@@ -38,7 +38,6 @@ __all__ = [
     "Reason",
     "TileDifferentiable",
     "alike",
-    "pair_terms",
 ]
 
 Pullback = Callable[[Floats], Floats]  # weights of a tile -> derivatives in the free parameters
@@ -277,21 +276,6 @@ class PairTerm(NamedTuple):
     left: Any
     right: Any
     symmetric: bool = False
-
-
-def pair_terms(kernel: Any) -> tuple[PairTerm, ...] | None:
-    """Return the products that a kernel on pairs is the sum of, or None if it is no such sum.
-
-    Examples
-    --------
-    >>> from mercer.kernels import Gaussian, Linear
-    >>> pair_terms(2.0 * Gaussian(1.0).tensor(Linear()))
-    (PairTerm(weight=2.0, left=Gaussian(1.0), right=Linear(), symmetric=False),)
-    >>> pair_terms(Gaussian(1.0)) is None
-    True
-    """
-    find = getattr(kernel, "pair_terms", None)
-    return None if find is None else find()
 
 
 # the method by which a capability is known, its protocol, and what a kernel without it has not

@@ -15,7 +15,7 @@ import platform
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,6 +24,7 @@ import numpy as np
 
 import mercer
 from mercer.domains import Frames, Strings
+from mercer.errors import CapabilityError
 from mercer.io.atomic import require_replaceable, write_atomically
 from mercer.plots.canvas import is_available
 from mercer.plots.sources import some_of
@@ -31,7 +32,6 @@ from mercer.plots.spectrum_display import SpectrumDisplay, ridge_of, spectrum
 from mercer.reports import evidence
 from mercer.reports import model_section as model
 from mercer.reports.answer import answer
-from mercer.reports.certification import certified
 from mercer.reports.curve import curve, surface
 from mercer.reports.data import describe
 from mercer.reports.facts import Facts
@@ -42,9 +42,12 @@ from mercer.reports.replaced_columns import columns_of, excerpts
 from mercer.reports.scores import cross_validated, held_out
 from mercer.reports.subject import NotApplicable, Subject
 from mercer.reports.wording import counted, fixed, number, percent, shown, span
+from mercer.theory import Certificate
 
-__all__ = ["Facts", "Report", "report"]
+__all__ = ["Facts", "Report", "certified", "report"]
 __public__ = ["Report", "report"]
+
+_PIPELINE = "Earlier steps of the pipeline that learned from the same samples are not paid for."
 
 TEMPLATES = Path(__file__).with_name("templates")
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "matplotlib")
@@ -361,3 +364,18 @@ def _free(path: str | os.PathLike[str], force: bool) -> Path:
     if not target.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {target.parent} to write {target.name} to. Make it first.")
     return target
+
+
+def certified(subject: Subject) -> Certificate:
+    """Return the certificate of the model of a report, without refits for folds: these are in the section of scores."""
+    model, S = subject.model, subject.samples
+    if not hasattr(model, "certificate"):
+        raise NotApplicable(f"there are no bounds for {type(model).__name__}")
+    if subject.X is None or S is None:
+        raise NotApplicable("it needs the training samples: give X and y to the report")
+    try:
+        own = model is subject.estimator
+        found = model.certificate(subject.X if own else S, subject.y, cv=None)
+    except CapabilityError as reason:
+        raise NotApplicable(str(reason)) from None
+    return found if own else replace(found, notes=(*found.notes, _PIPELINE))

@@ -23,9 +23,9 @@ from mercer.domains import Samples, Vectors
 from mercer.kernels.abilities import Differentiated, DifferentiatedByTiles, DifferentiatedInInputs, Featured, derivative
 from mercer.kernels.comparison import View
 from mercer.kernels.composite import POWER, PRODUCT, SUM, Inheriting, Terms, Wrapped, enclosed, row_products
-from mercer.kernels.kernel import Kernel, Tiled, feature_count, log_integral, narrowed
+from mercer.kernels.kernel import Kernel, Tiled, feature_count, log_integral, narrowed, pair_terms
 from mercer.kernels.power_series import Series
-from mercer.kernels.protocols import PairTerm, Pullback, pair_terms
+from mercer.kernels.protocols import PairTerm, Pullback
 from mercer.spec import derived
 
 __all__ = ["Constant", "Product", "Scaled", "Sum"]
