@@ -43,7 +43,7 @@ def on_workers(work: Any, candidates: Sequence[Mapping[str, Any]], scored: Calla
     groups, folds = by_kernel(candidates), list(range(len(work.splits)))
     portions = [[j] for j in folds] if len(groups) < len(folds) else [folds]
     out: Scores = {}
-    plain = dataclasses.replace(work, at=None, n_threads=1, stop=_never, told=_nothing)
+    plain = dataclasses.replace(work, at=None, n_threads=1, stop=_never, report=_nothing)
     with work.at.open(work.clock.deadline) as crew:
         held = crew.hold(plain)
         tasks = [(places, numbers) for places in groups for numbers in portions]
@@ -52,7 +52,7 @@ def on_workers(work: Any, candidates: Sequence[Mapping[str, Any]], scored: Calla
             places, numbers = tasks[place]
             new = {(places[i], numbers[j]): result for (i, j), result in found.items()}
             out.update(new)
-            work.told(new)
+            work.report(new)
     return out
 
 

@@ -106,8 +106,8 @@ class Ledger:
         numbers = [j for j in folds if any((i, j) not in self.results for i in missing)]
         splits = [work.splits[j] for j in numbers]
         for chunk in _chunks(missing, candidates, self.file is not None) if missing else []:
-            told = functools.partial(self.keep, chunk, numbers)
-            scored(dataclasses.replace(work, splits=splits, told=told), [candidates[i] for i in chunk])
+            report = functools.partial(self.keep, chunk, numbers)
+            scored(dataclasses.replace(work, splits=splits, report=report), [candidates[i] for i in chunk])
             self._write()
 
     def _write(self) -> None:

@@ -22,7 +22,7 @@ import mercer.io  # names are imported on use
 from mercer.arrays import Array
 from mercer.budget import Clock, parse_seconds
 from mercer.cli.failures import NotConverged, UsageFault
-from mercer.cli.fit_outcome import Outcome, told
+from mercer.cli.fit_outcome import Outcome, summary
 from mercer.cli.fit_ways import as_asked, automatic, distributed, grown, mixed, tagged
 from mercer.cli.inputs import (
     STDIN,
@@ -161,7 +161,7 @@ def _fitted(terminal: Terminal, request: Request) -> tuple[dict[str, Any], str]:
     with (
         threadpool_limits(request.threads, user_api="blas"),
         _kept_warnings() as caught,
-        _told_of(request.checkpoint),
+        _naming_the_state(request.checkpoint),
         workers,
     ):
         estimator = _parsed(request)
@@ -188,7 +188,7 @@ def _fitted(terminal: Terminal, request: Request) -> tuple[dict[str, Any], str]:
     page = None if problem.data.kind == "sentences" else request.page
     if page is not None:
         _report(outcome, page, request, terminal)
-    return told(problem, outcome, {"model": request.model_path, "report": page}, clock, notes)
+    return summary(problem, outcome, {"model": request.model_path, "report": page}, clock, notes)
 
 
 def tested(request: Request, outcome: Outcome) -> dict[str, float]:
@@ -333,7 +333,7 @@ def _listed(text: str, data: Table) -> list[str]:
 
 
 @contextmanager
-def _told_of(checkpoint: Path | None) -> Iterator[None]:
+def _naming_the_state(checkpoint: Path | None) -> Iterator[None]:
     """Say where the state of an interrupted fit is."""
     try:
         yield

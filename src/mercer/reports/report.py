@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 import mercer
-from mercer.domains import Frames, Strings
+from mercer.domains import Frames, Samples, Similarities, Strings, Vectors
 from mercer.errors import CapabilityError
 from mercer.io.atomic import require_replaceable, write_atomically
 from mercer.plots.canvas import is_available
@@ -189,7 +189,7 @@ def report(
     facts.warned = list(dict.fromkeys(shown(warning.message, 300) for warning in caught))[:5]
     facts.notes = tuple(shown(note, 500) for note in notes)
     facts.seconds = time.perf_counter() - began
-    page = Report(template.render(facts=facts, figures=facts.figures).lstrip(), facts)
+    page = Report(template.render(facts=facts, figures=facts.figures, style=_style()).lstrip(), facts)
     if path is not None:
         page.save(path)
     return page
@@ -288,14 +288,21 @@ def _score(facts: Facts, sections: _Sections, whole: Subject, some: Subject, ind
             facts.precision = attempt("Precision and recall", evidence.precision, facts.scores)
 
 
+def _has_parts(S: Samples | None) -> bool:
+    """Return whether samples, or some of their columns, consist of words, symbols or nodes."""
+    if isinstance(S, Frames):
+        return any(isinstance(part, Strings) for part in S.parts.values())
+    if S is None or isinstance(S, Vectors | Similarities):
+        return False  # they need not import trees and graphs
+    return isinstance(S, Strings | mercer.domains.Trees | mercer.domains.Graphs)
+
+
 def _explain(facts: Facts, sections: _Sections, whole: Subject) -> None:
     """Fill in what the model looks at: columns, or parts of texts, sequences, trees and graphs."""
     if whole.X is None or whole.y is None:
         return
     attempt = sections.attempt
-    S = whole.samples
-    texts = isinstance(S, Frames) and any(isinstance(part, Strings) for part in S.parts.values())
-    if texts or isinstance(S, Strings) or (S is not None and type(S).__name__ in ("Trees", "Graphs")):
+    if _has_parts(whole.samples):
         weighty = importlib.import_module("mercer.reports.weighty").weighty
         facts.weighty = attempt("Parts that weigh most", weighty, whole)
     try:
@@ -364,6 +371,12 @@ def _free(path: str | os.PathLike[str], force: bool) -> Path:
     if not target.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {target.parent} to write {target.name} to. Make it first.")
     return target
+
+
+@functools.cache
+def _style() -> str:
+    """Return the style sheet, which is no template: braces in it mean what they mean in CSS."""
+    return (TEMPLATES / "style.css").read_text(encoding="utf-8")
 
 
 def certified(subject: Subject) -> Certificate:

@@ -41,7 +41,7 @@ def test_it_ends_when_it_is_asked_to():
 
 def test_new_scores_are_told():
     seen = {}
-    found = scored(work(SVC(), CLASSES, told=seen.update), [{"C": 1.0}])
+    found = scored(work(SVC(), CLASSES, report=seen.update), [{"C": 1.0}])
     assert seen.keys() == found.keys() == {(0, 0), (0, 1), (0, 2)}
 
 
