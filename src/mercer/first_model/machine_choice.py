@@ -114,7 +114,7 @@ def choose(source: Source, y: Array, task: str, given: Given, watch: Watch, late
     task : "classification" or "regression"
     given : Given
     watch : callable
-        Told the share that is done; may raise.
+        Called with the share that is done; may raise.
     late : callable
         Asked whether it is time to come to an end with what was compared so far.
     """
