@@ -23,7 +23,7 @@ def asked(scoring=None, told=None):
 @dataclass
 class Work:
     splits: Any
-    told: Any = None
+    report: Any = None
 
 
 def row(score):
