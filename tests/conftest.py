@@ -78,9 +78,9 @@ def pytest_collection_modifyitems(items):
     """Note the random generators of modules, and put the tests in another order if that is asked for."""
     from numpy.random import Generator
 
-    from mercer.first_model import any_data
+    from mercer.first_model import machine_choice
 
-    any_data.USUAL = 3600.0  # seconds: what the first model compares must not depend on how busy this machine is
+    machine_choice.USUAL = 3600.0  # seconds: what the first model compares must not depend on how busy this machine is
     for module in {getattr(item, "module", None) for item in items} - {None}:
         own = [value for value in vars(module).values() if isinstance(value, Generator)]
         _GENERATORS[module] = [(generator, generator.bit_generator.state) for generator in own]

@@ -19,8 +19,7 @@ import mercer
 import mercer.errors
 from mercer.gram import Nystrom, RandomFeatures
 from mercer.kernels import Gaussian
-from mercer.kernels.foreign import as_kernel, translated
-from mercer.kernels.kernel_names import kernel_from_word
+from mercer.kernels.foreign import as_kernel, kernel_from_word, translated
 from mercer.preimages.methods import RidgeMap
 
 NO_COUNTERPART = "no counterpart"

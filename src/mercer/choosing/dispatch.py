@@ -10,30 +10,13 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import mercer.gram  # whose names are imported when they are used
 from mercer.budget import Clock
-from mercer.errors import CapabilityError, TimeBudgetError
+from mercer.errors import TimeBudgetError
 
-__all__ = ["by_kernel", "in_order", "is_ridge", "on_workers", "require_workers"]
+__all__ = ["by_kernel", "in_order", "is_ridge", "on_workers"]
 
 _RIDGES = ("C", "alpha", "noise")
 Scores = dict[tuple[int, int], dict[str, Any]]
-
-
-def require_workers(at: Any) -> None:
-    """Raise unless `at` says where to work: None, or a `Distributed` without a Gram of its own."""
-    if at is None:
-        return
-    if not isinstance(at, mercer.gram.Distributed):
-        raise CapabilityError(
-            f"at={at!r:.200} was given; Distributed(...) or None is accepted. Write for example at=Distributed()."
-        )
-    at.check()
-    if at.gram is not None:
-        raise CapabilityError(
-            f"at={at!r} was given; workers of a search compute whole kernel matrices, of which each needs one, and "
-            "gram= says how one matrix is spread over them. Leave gram out here, or give it to the estimator."
-        )
 
 
 def by_kernel(candidates: Sequence[Mapping[str, Any]]) -> list[list[int]]:
@@ -60,7 +43,7 @@ def on_workers(work: Any, candidates: Sequence[Mapping[str, Any]], scored: Calla
     groups, folds = by_kernel(candidates), list(range(len(work.splits)))
     portions = [[j] for j in folds] if len(groups) < len(folds) else [folds]
     out: Scores = {}
-    plain = dataclasses.replace(work, at=None, n_threads=1, stop=_never, told=_nothing)
+    plain = dataclasses.replace(work, at=None, n_threads=1, stop=_never, report=_nothing)
     with work.at.open(work.clock.deadline) as crew:
         held = crew.hold(plain)
         tasks = [(places, numbers) for places in groups for numbers in portions]
@@ -69,7 +52,7 @@ def on_workers(work: Any, candidates: Sequence[Mapping[str, Any]], scored: Calla
             places, numbers = tasks[place]
             new = {(places[i], numbers[j]): result for (i, j), result in found.items()}
             out.update(new)
-            work.told(new)
+            work.report(new)
     return out
 
 

@@ -63,7 +63,7 @@ class Work:
         Until when they are waited for.
     stop : callable
         Asked now and then; a true answer ends the work with what is done.
-    told : callable
+    report : callable
         Called with the scores that are new, as `scored` returns them.
     """
 
@@ -82,7 +82,7 @@ class Work:
     at: mercer.gram.Distributed | None = None
     clock: Clock = field(default_factory=lambda: Clock.start(None))
     stop: Callable[[], bool] = lambda: False
-    told: Callable[[dict[tuple[int, int], dict[str, Any]]], None] = lambda new: None
+    report: Callable[[dict[tuple[int, int], dict[str, Any]]], None] = lambda new: None
 
     def by_itself(self, params: Mapping[str, Any], number: int) -> dict[str, Any]:
         """Fit a candidate to the samples of a fold and score it, as scikit-learn does."""
@@ -150,7 +150,7 @@ def scored(work: Work, candidates: Sequence[Mapping[str, Any]]) -> dict[tuple[in
             failed.extend((place, group.fold.number) for place in group.places)
         else:
             out.update(done)
-            work.told(done)
+            work.report(done)
         group.matrix.leave()
 
     run_tasks(groups, do, n_threads=threads, stop=ended)
@@ -158,7 +158,7 @@ def scored(work: Work, candidates: Sequence[Mapping[str, Any]]) -> dict[tuple[in
         if work.stop():
             break
         out[place, number] = work.by_itself(candidates[place], number)
-        work.told({(place, number): out[place, number]})
+        work.report({(place, number): out[place, number]})
     return out
 
 

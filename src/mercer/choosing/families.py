@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from mercer import selection  # whose names are imported when they are used
 from mercer.arrays import Array, Floats, Indices
 from mercer.errors import NotPositiveDefinite
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.reduction import Reduction, class_weights
 from mercer.gram.gram import is_stored, is_undecided
-from mercer.selection.path import RidgeSpectrum
 from mercer.targets import Multiclass
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _ridge_path(K: Floats, Y: Floats, w: Floats, alphas: Floats, intercept: bool
         return coef, bias + mean
     product = K.copy() if intercept else K
     weights = None if np.all(w == 1.0) else w
-    spectrum = RidgeSpectrum.of(K, weights, np.ones((n, 1)) if intercept else None)
+    spectrum = selection.RidgeSpectrum.of(K, weights, np.ones((n, 1)) if intercept else None)
     coef = spectrum.solve(Y - mean, alphas)[0] * np.sqrt(w)[:, None]
     if not intercept:
         return coef, np.zeros((len(alphas), k))

@@ -16,12 +16,10 @@ from sklearn.model_selection._validation import _insert_error_scores, _warn_or_r
 from sklearn.utils import indexable
 
 import mercer.gram  # names are imported on use
-from mercer.choosing.dispatch import require_workers
-from mercer.choosing.effort import Effort
+from mercer.choosing.effort import Effort, require_workers, survivors
 from mercer.choosing.engine import Work, scored
 from mercer.choosing.progress import Ledger
 from mercer.choosing.sheets import fresh
-from mercer.choosing.strategies import survivors
 from mercer.errors import ParameterError, TimeBudgetError, warn_caller
 from mercer.estimators.certificates.assumptions import count_settings, leave_note
 

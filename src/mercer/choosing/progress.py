@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import importlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer.arguments import answer_of
 from mercer.budget import Clock
 from mercer.choosing.effort import Effort
-from mercer.choosing.seen_values import SeenFile, digest
+
+if TYPE_CHECKING:
+    from mercer.choosing.seen_values import SeenFile
 
 __all__ = ["Ledger"]
 
@@ -54,8 +57,9 @@ class Ledger:
         )  # fmt: skip
         if effort.checkpoint is not None:
             asked = search.estimator, search.scoring, search.error_score, search.return_train_score
-            ledger.file = SeenFile(effort.checkpoint, digest(*asked, candidates, splits, X, y))
-            ledger.results = {(i, j): result for i, j, result in ledger.file.read() or []}
+            seen = importlib.import_module("mercer.choosing.seen_values")
+            file = ledger.file = seen.SeenFile(effort.checkpoint, seen.digest(*asked, candidates, splits, X, y))
+            ledger.results = {(i, j): result for i, j, result in file.read() or []}
         return ledger
 
     def expired(self) -> bool:
@@ -102,8 +106,8 @@ class Ledger:
         numbers = [j for j in folds if any((i, j) not in self.results for i in missing)]
         splits = [work.splits[j] for j in numbers]
         for chunk in _chunks(missing, candidates, self.file is not None) if missing else []:
-            told = functools.partial(self.keep, chunk, numbers)
-            scored(dataclasses.replace(work, splits=splits, told=told), [candidates[i] for i in chunk])
+            report = functools.partial(self.keep, chunk, numbers)
+            scored(dataclasses.replace(work, splits=splits, report=report), [candidates[i] for i in chunk])
             self._write()
 
     def _write(self) -> None:

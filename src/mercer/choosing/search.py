@@ -13,8 +13,7 @@ import mercer.gram  # whose names are imported when they are used
 from mercer.arguments import Callback, checked
 from mercer.arrays import Floats
 from mercer.choosing.criteria import Criterion, CrossValidation
-from mercer.choosing.dispatch import require_workers
-from mercer.choosing.effort import Effort
+from mercer.choosing.effort import Effort, require_workers
 from mercer.choosing.sheets import fresh
 from mercer.choosing.task import Task
 from mercer.constraints import Boolean, InstanceOf, Optional, Satisfies, is_real

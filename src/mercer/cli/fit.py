@@ -22,7 +22,7 @@ import mercer.io  # names are imported on use
 from mercer.arrays import Array
 from mercer.budget import Clock, parse_seconds
 from mercer.cli.failures import NotConverged, UsageFault
-from mercer.cli.fit_outcome import Outcome, told
+from mercer.cli.fit_outcome import Outcome, summary
 from mercer.cli.fit_ways import as_asked, automatic, distributed, grown, mixed, tagged
 from mercer.cli.inputs import (
     STDIN,
@@ -43,8 +43,6 @@ from mercer.cli.terminal import Terminal
 from mercer.io.datasets import Dataset
 from mercer.io.limits import shown
 from mercer.io.model_file import save
-from mercer.io.structures.conll import Sentences
-from mercer.io.svmlight import Sparse
 from mercer.io.tables import Table
 from mercer.selection.tables.first_tables import FEWEST
 
@@ -163,12 +161,12 @@ def _fitted(terminal: Terminal, request: Request) -> tuple[dict[str, Any], str]:
     with (
         threadpool_limits(request.threads, user_api="blas"),
         _kept_warnings() as caught,
-        _told_of(request.checkpoint),
+        _naming_the_state(request.checkpoint),
         workers,
     ):
         estimator = _parsed(request)
         problem = _problem(request, estimator, terminal)
-        if isinstance(problem.data, Sentences):
+        if problem.data.kind == "sentences":
             outcome = tagged(request, problem, estimator, clock, terminal)
         elif request.search:
             outcome = grown(request, problem, clock, terminal)
@@ -187,10 +185,10 @@ def _fitted(terminal: Terminal, request: Request) -> tuple[dict[str, Any], str]:
     save(outcome.model, request.model_path, force=request.force)
     if request.checkpoint is not None:
         mercer.io.Checkpoint(request.checkpoint).remove()  # it has served its purpose
-    page = None if isinstance(problem.data, Sentences) else request.page
+    page = None if problem.data.kind == "sentences" else request.page
     if page is not None:
         _report(outcome, page, request, terminal)
-    return told(problem, outcome, {"model": request.model_path, "report": page}, clock, notes)
+    return summary(problem, outcome, {"model": request.model_path, "report": page}, clock, notes)
 
 
 def tested(request: Request, outcome: Outcome) -> dict[str, float]:
@@ -231,7 +229,7 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
     for note in data.notes:
         terminal.say(f"{request.data}: {note}")
     data, unread = _columns_asked_for(data, request)
-    target = data.named(request.target) if isinstance(data, Sentences) else request.target
+    target = data.named(request.target) if data.kind == "sentences" else request.target
     supervised = estimator is None or is_classifier(estimator) or is_regressor(estimator)
     if supervised and request.target is None and request.labels is None and data.y is None:
         choices = f"; {request.data} has {', '.join(map(repr, data.targets[:20]))}" if data.targets else ""
@@ -249,7 +247,7 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
             f"{FEWEST} rows can do. Leave it out, or give --missing drop."
         )
     problem = pose(data, target, request.labels, columns, request.missing == "drop", takes_unknown(estimator), fill)
-    if not supervised and request.target is None and request.labels is None and not isinstance(data, Sparse):
+    if not supervised and request.target is None and request.labels is None and data.kind != "sparse":
         problem = replace(problem, y=None, target=None)  # a target that the file happens to have is not required
     if problem.dropped:
         terminal.say(f"{problem.dropped} rows that miss a value were left out; {problem.n} remain.")
@@ -335,7 +333,7 @@ def _listed(text: str, data: Table) -> list[str]:
 
 
 @contextmanager
-def _told_of(checkpoint: Path | None) -> Iterator[None]:
+def _naming_the_state(checkpoint: Path | None) -> Iterator[None]:
     """Say where the state of an interrupted fit is."""
     try:
         yield
@@ -374,9 +372,9 @@ def _remembered(problem: Problem, outcome: Outcome) -> dict[str, Any]:
     if isinstance(data, Table):
         used = samples(data, kernel_read(outcome.model))[1]
         known |= {"columns": list(used), "kinds": {name: data.kinds[name] for name in used}}
-    if isinstance(data, Sentences):
+    if data.kind == "sentences":
         known |= {"columns": list(data.columns)}
-    if isinstance(data, Sparse):
+    if data.kind == "sparse":
         known |= {"width": data.width, "zero_based": data.zero_based}
     return known
 

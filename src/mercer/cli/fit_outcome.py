@@ -17,7 +17,7 @@ from mercer.cli.terminal import pairs
 from mercer.gram.auto import choice_in_words
 from mercer.spec import written
 
-__all__ = ["Outcome", "peak_memory", "told"]
+__all__ = ["Outcome", "peak_memory", "summary"]
 
 _ALWAYS = ("C", "alpha", "nu")  # shown even if they have their defaults
 
@@ -37,7 +37,7 @@ class Outcome:
     tested: dict[str, float] = field(default_factory=dict)
 
 
-def told(
+def summary(
     problem: Problem,
     outcome: Outcome,
     files: dict[str, Path | None],

@@ -22,12 +22,9 @@ from mercer.cli.score_lines import Checked, cross_validated, said, scores, split
 from mercer.cli.terminal import Terminal
 from mercer.errors import TimeBudgetError
 from mercer.estimators.certificates.assumptions import leave_note
-from mercer.first_model.any_data import compared_until, sequence_kernels, sparse_kernels, structured_kernels
-from mercer.first_model.given_rows import given_rows
-from mercer.first_model.machine_choice import choose
-from mercer.first_model.refusals import doubts
+from mercer.first_model.given_rows import doubts, given_rows
+from mercer.first_model.machine_choice import choose, compared_until
 from mercer.first_model.row_sources import SampleRows, TableRows
-from mercer.first_model.table_columns import missing_said
 from mercer.first_model.verdicts import Held, require_scoring
 from mercer.io.limits import FileError, shown
 from mercer.io.tables import Table
@@ -86,7 +83,7 @@ def _varying(problem: Problem, steps: list[str]) -> tuple[dict[str, Any], dict[s
     kinds = {name: "number" if data.kinds[name] == "boolean" else data.kinds[name] for name in kept}
     absent = [name for name in kept if data.missing[name]]
     if absent:
-        steps.append(missing_said(absent))
+        steps.append(importlib.import_module("mercer.first_model.table_columns").missing_said(absent))
     return kept, with_dates(kept, kinds)
 
 
@@ -233,11 +230,13 @@ def _candidates(problem: Problem, steps: list[str]) -> tuple[Kernel, ...]:
         kinds = {name: "number" if kind == "boolean" else kind for name, kind in data.kinds.items()}
         rows = some_rows(data.n)
         return table_kernels(data.take(rows).columns, kinds)
+    usual = importlib.import_module("mercer.first_model.any_data")
     if data.kind == "sequences":
-        return sequence_kernels(data.X)
+        return usual.sequence_kernels(data.X)
     if data.kind == "graphs" and data.X.attributes.shape[1]:
         steps.append("numbers of nodes are not compared; Propagation(source='attributes') would")
-    return structured_kernels(data.kind) if data.kind in ("gram", "trees", "graphs") else sparse_kernels(data.X)
+    structured = data.kind in ("gram", "trees", "graphs")
+    return usual.structured_kernels(data.kind) if structured else usual.sparse_kernels(data.X)
 
 
 class _Bar:

@@ -425,3 +425,13 @@ def _kinds(symbols: Iterable[Hashable]) -> set[str]:
 
 def _name(kind: type) -> str:
     return next((base.__name__ for base in (str, bytes) if issubclass(kind, base)), kind.__name__)
+
+
+def sample_count(data: Any, otherwise: int) -> int:
+    """Return the number of samples in raw data, if it is known."""
+    if isinstance(data, Mapping):  # of columns
+        data = next(iter(data.values()), None)
+    shape = getattr(data, "shape", None)
+    if shape is not None:
+        return shape[0] if shape else otherwise
+    return len(data) if hasattr(data, "__len__") else otherwise

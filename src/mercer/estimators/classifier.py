@@ -14,6 +14,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
+from mercer import selection, solvers  # whose names are imported when they are used
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, Boolean, InstanceOf, OneOf, Optional
 from mercer.errors import CapabilityError, NotPositiveDefinite, ParameterError
@@ -24,9 +25,7 @@ from mercer.estimators.reduction import Reduction, class_weights
 from mercer.estimators.svm.support import SupportVectorMachine, in_one_thread
 from mercer.gram import Gram
 from mercer.problems import BoxQP, ConvexRisk, MulticlassQP, Solution, Status
-from mercer.selection.bounds.span_bound import leave_one_out_decisions
-from mercer.selection.sigmoid import couple, fit_sigmoid, normalize
-from mercer.solvers import SequentialDual, Solver
+from mercer.solvers import Solver
 from mercer.targets import Multiclass
 
 __all__ = ["Part", "SupportVectorClassifier"]
@@ -176,7 +175,7 @@ class SupportVectorClassifier(Certified, ClassifierMixin, SupportVectorMachine):
 
     def _default_solver(self, gram: Gram) -> Solver:
         if self._is_together() and len(self.classes_) > 2:
-            return SequentialDual(self.tol, None if self.max_iter in (None, -1) else self.max_iter)
+            return solvers.SequentialDual(self.tol, None if self.max_iter in (None, -1) else self.max_iter)
         return super()._default_solver(gram)
 
     def _is_together(self) -> bool:
@@ -208,7 +207,7 @@ class SupportVectorClassifier(Certified, ClassifierMixin, SupportVectorMachine):
         except NotPositiveDefinite:  # similarities that were said to be definite
             values = self._in_turn(part)
         prior = 1.0 / (len(self.classes_) - 1) if self.reduction_.votes else 1.0
-        return fit_sigmoid(values, part.sign, part.weight, prior)
+        return selection.fit_sigmoid(values, part.sign, part.weight, prior)
 
     def _is_indefinite(self) -> bool:
         return self.kernel_.order is None and getattr(self, "repair_", None) is None
@@ -244,7 +243,7 @@ class SupportVectorClassifier(Certified, ClassifierMixin, SupportVectorMachine):
         scale = float(np.abs(coef).max()) / size if size else 1.0  # nu-machines have their margin at 1 only after it
         problem = part.problem
         width = problem.upper - problem.lower
-        return leave_one_out_decisions(
+        return selection.leave_one_out_decisions(
             problem.gram,
             coef,
             scale * problem.lower,
@@ -300,10 +299,10 @@ class SupportVectorClassifier(Certified, ClassifierMixin, SupportVectorMachine):
             return np.column_stack([1.0 - p, p])
         P = np.column_stack([sigmoid(column) for sigmoid, column in zip(self.sigmoids_, values.T, strict=True)])
         if self.reduction_.votes:
-            return couple(P)
+            return selection.couple(P)
         if self.reduction_.kind == "ovr":
-            return normalize(P)
-        return normalize(self.reduction_.likelihoods(P))
+            return selection.normalize(P)
+        return selection.normalize(self.reduction_.likelihoods(P))
 
     @offered_if(_gives_probabilities)
     def predict_log_proba(self, X: Any) -> Floats:

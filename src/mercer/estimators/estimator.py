@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
+import importlib
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, cast
 
@@ -20,7 +21,8 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer import solvers  # whose names are imported when they are used
+import mercer.gram
+from mercer import kernels, solvers  # whose names are imported when they are used
 from mercer.arrays import Floats
 from mercer.budget import Bytes, Plan, Resources, budget, format_bytes
 from mercer.constraints import AnyOf, Constraint, InstanceOf, Integer, Interval, Optional, Positive
@@ -35,7 +37,6 @@ from mercer.gram import (
     Gram,
     GramSpec,
     HasFactor,
-    Nystrom,
     Tiles,
 )
 from mercer.gram.auto import Chosen
@@ -51,17 +52,15 @@ from mercer.gram.gram import (
     tile_bytes,
 )
 from mercer.gram.repair import POLICIES, Repair
-from mercer.kernels import Constant, Gaussian, Kernel, Linear, Precomputed
-from mercer.kernels.foreign import as_kernel, check_searched, translated
+from mercer.kernels import Constant, Gaussian, Kernel, Precomputed
 from mercer.kernels.kernel import AnyKernel, feature_count, is_foreign, is_scikit_learn, overflow_error
-from mercer.kernels.kernel_names import kernel_from_word
 from mercer.problems import Solution, Status
 from mercer.runtime.tiling import in_background
-from mercer.solvers import Solver, Spectral
+from mercer.solvers import Solver
 from mercer.spec import Spec, constraints_of
 from mercer.targets.target import sample_weights
 
-__all__ = ["KernelEstimator", "sample_weights", "scattered", "unwatched", "weighted"]
+__all__ = ["KernelEstimator", "foreign", "sample_weights", "scattered", "unwatched", "weighted"]
 
 _OF_THE_GRAM = ("residual_trace_", "gram_error_", "gram_method_", "gram_choice_")  # what is reported of it
 
@@ -97,11 +96,6 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     n_threads: int | None
     products_suffice: ClassVar[bool] = False  # whether the default solver needs products with K alone
     takes_noise: ClassVar[bool] = False  # whether white noise beside a kernel of scikit-learn has a meaning here
-    ways: ClassVar[tuple[Mapping[str, Any], ...]] = (  # what may take less memory; an error names those that do
-        {"gram": Tiles()},
-        {"gram": Nystrom(500)},
-        {"gram": Nystrom(100)},
-    )
     gram_: GramSpec
     repair_: Repair | None  # what the Gram's policy for indefinite kernels has changed
     gram_choice_: dict[str, Any]  # what `Auto` has chosen, its error, and the alternatives with bytes and seconds
@@ -169,7 +163,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             if isinstance(value, Spec):
                 value.check()
         if hasattr(self, "fixed") and is_scikit_learn(self.kernel):
-            check_searched(self)
+            foreign().check_searched(self)
         extra = [name for name in ("gamma", "degree", "coef0") if getattr(self, name, None) is not None]
         if extra and not isinstance(self.kernel, str):
             raise ParameterError(
@@ -211,7 +205,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _kernel_of_word(self, word: str, S: Vectors, weight: Floats | None = None) -> Kernel:
         """Return what scikit-learn means by the name of a kernel."""
-        return kernel_from_word(word, S.width, self.gamma, self.degree, self.coef0)
+        return foreign().kernel_from_word(word, S.width, self.gamma, self.degree, self.coef0)
 
     def _default_kernel(self) -> Kernel:
         """Return a Gaussian: machines that predict take all columns alike, others keep the metric of the data."""
@@ -294,7 +288,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _column_weights(self, name: str) -> Floats:
         """Return the weights of the columns, (d,) or (k, d); AttributeError unless the kernel is linear."""
-        if not isinstance(getattr(self, "kernel_", None), Linear):
+        if not isinstance(getattr(self, "kernel_", None), kernels.Linear):
             raise AttributeError(f"{name} exists only after fit with kernel=Linear()")
         if isinstance(self.expansion_, FeatureExpansion):
             return self.expansion_.weights.T
@@ -307,8 +301,8 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         """Solve within the budgets; warns if the tolerance was not reached and remembers the solver."""
         solver = self.solver
         if solver is None:
-            spectral = isinstance(problem.gram, HasEigen) and Spectral.fits(problem)
-            solver = Spectral() if spectral else self._default_solver(cast(Gram, problem.gram))
+            spectral = isinstance(problem.gram, HasEigen) and solvers.Spectral.fits(problem)
+            solver = solvers.Spectral() if spectral else self._default_solver(cast(Gram, problem.gram))
         with run.stage("solver", until):
             if hasattr(solver, "max_iter"):
                 unwatched(problem.gram)
@@ -336,8 +330,8 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
     def _given_kernel(self, width: int = 1) -> Any:
         """Return the kernel that was given: functions are wrapped, scikit-learn's objects translated, names left."""
         if self.takes_noise and is_scikit_learn(self.kernel):
-            return translated(self.kernel, width).kernel or Constant(0.0)
-        return as_kernel(self.kernel, width) if is_foreign(self.kernel) else self.kernel
+            return foreign().translated(self.kernel, width).kernel or Constant(0.0)
+        return foreign().as_kernel(self.kernel, width) if is_foreign(self.kernel) else self.kernel
 
     def _known_kernel(self, otherwise: Callable[[], Kernel] = Gaussian) -> Kernel:
         """Return the kernel that was given, or a stand-in where it is not known before the data."""
@@ -477,10 +471,14 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             words = [option for option in plan.options if "gram=" not in option and "solver=" not in option]
             dataclasses.replace(plan, options=(*self._ways_within(allowed, S, n_targets), *words)).require(allowed)
 
+    def _ways(self) -> tuple[Mapping[str, Any], ...]:
+        """Return what may take less memory; an error names those that do."""
+        return {"gram": Tiles()}, {"gram": mercer.gram.Nystrom(500)}, {"gram": mercer.gram.Nystrom(100)}
+
     def _ways_within(self, allowed: int, S: Samples, n_targets: int) -> list[str]:
-        """Return which of the `ways` this estimator can take with these samples and this memory."""
+        """Return which of `_ways` this estimator can take with these samples and this memory."""
         found = []
-        for way in self.ways:
+        for way in self._ways():
             other, spec = copy.copy(self), way.get("gram")
             vars(other).update(way, **({"solver": None} if isinstance(getattr(self, "solver", None), Solver) else {}))
             if spec is not None and spec.low_rank and isinstance(self.kernel, Kernel) and self.kernel.order != 0:
@@ -554,6 +552,11 @@ def remember_columns(estimator: Any, X: Any, S: Samples, *, reset: bool) -> None
                 )
     elif isinstance(S, (Vectors, Similarities)) or (isinstance(S, Frames) and hasattr(X, "columns")):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
+
+
+def foreign() -> Any:
+    """Return the module of scikit-learn's names and kernel objects, which is imported when one is given."""
+    return importlib.import_module("mercer.kernels.foreign")
 
 
 def _written(value: Any) -> str:

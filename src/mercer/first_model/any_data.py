@@ -20,9 +20,8 @@ from mercer.constraints import InstanceOf, OneOf, Optional, Positive
 from mercer.domains import Strings, Vectors
 from mercer.errors import DomainError, TargetError, TimeBudgetError
 from mercer.estimators.certificates.assumptions import leave_note
-from mercer.first_model.given_rows import given_rows
-from mercer.first_model.machine_choice import choose
-from mercer.first_model.refusals import doubts
+from mercer.first_model.given_rows import doubts, given_rows
+from mercer.first_model.machine_choice import choose, compared_until
 from mercer.first_model.row_sources import SampleRows, TableRows
 from mercer.first_model.table_columns import columns_by_kind, filled_said, kind_of, left_out_said, varying_columns
 from mercer.first_model.verdicts import require_scoring
@@ -34,16 +33,9 @@ from mercer.targets import Multiclass, Real
 
 __all__ = ["automatic", "source_kernels"]
 
-COMPARING = 0.5  # of the time, after which nothing more is compared
-USUAL = 60.0  # seconds
 ALPHABETS = {"dna": "ACGT", "protein": "ACDEFGHIKLMNPQRSTVWY"}  # whose pieces may differ in a letter
 LONGEST = 300.0  # mean length of sequences up to which subsequences with gaps are counted
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of the widths that are tried on sparse rows
-
-
-def compared_until(max_time: float | None) -> float:
-    """Return the seconds after which nothing more is compared, so that time is left for the fit."""
-    return COMPARING * (USUAL if max_time is None else max_time)
 
 
 @checked(

@@ -1,4 +1,4 @@
-"""What is said about the rows beside their targets, and which rows are held out accordingly."""
+"""Rows as they are given: targets that can be learned, what is said beside them, and which rows are held out."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.domains.missing_values import is_missing
-from mercer.errors import DomainError
+from mercer.errors import DomainError, TargetError
 from mercer.selection.tables.table_choice import fold_numbers
 from mercer.targets.target import sample_weights
 
-__all__ = ["Given", "Pair", "folds", "given_rows", "held_pairs"]
+__all__ = ["Given", "Pair", "doubts", "folds", "given_rows", "held_pairs", "require_target"]
 
 FOLDED = 300  # rows up to which all are held out in turn; of more, a quarter
 PARTS = 4
 MOST_HELD = 2000  # rows; a standard error of one per cent needs no more
+ALONE = 0.5  # of the rows: more classes than that have about one row each
+FEW = 10  # rows, of which nothing is said
 
 Pair = tuple[Indices, Indices]
 
@@ -140,3 +142,43 @@ def _grouped(y: Array, task: str, groups: Indices, count: int) -> Indices:
     for k, (_, out) in enumerate(spread.split(np.zeros(len(y)), y, groups)):
         number[out] = k
     return number
+
+
+def require_target(y: Array, task: str) -> None:
+    """Refuse targets that are all the same, and classes that hardly ever occur twice.
+
+    Examples
+    --------
+    >>> require_target(np.array(["a", "b", "b"]), "classification")
+    """
+    distinct = len(np.unique(y))
+    if distinct < 2 and len(y) > 1:
+        raise TargetError(
+            f"y is {str(y[0])[:40]!r} in all {len(y)} rows; there is nothing to predict. Give a target that varies, or "
+            "rows of the other values, too."
+        )
+    if task == "classification" and len(y) >= FEW and distinct > ALONE * len(y):
+        raise TargetError(
+            f"y has {distinct} classes in {len(y)} rows, so that hardly any occurs twice, as if they named the rows. "
+            'Give another target, or task="regression" if they are numbers.'
+        )
+
+
+def doubts(y: Array, task: str) -> list[str]:
+    """Return what is to be said of targets that can be learned but look like something else.
+
+    Examples
+    --------
+    >>> doubts(np.arange(100.0, 130.0), "regression")
+    ['the target counts the rows: 30 whole numbers without a gap, as identifiers do']
+    """
+    if task == "regression" and len(y) >= FEW:
+        values = np.sort(y)
+        if values[-1] - values[0] == len(y) - 1 and np.all(np.diff(values) == 1.0):
+            return [f"the target counts the rows: {len(y)} whole numbers without a gap, as identifiers do"]
+    if task == "classification":
+        classes, counts = np.unique(y, return_counts=True)
+        rare = int(np.sum(counts < 5))
+        if 2 * rare > len(classes):
+            return [f"{rare} of {len(classes)} classes have fewer than five rows, too few to be learned well"]
+    return []

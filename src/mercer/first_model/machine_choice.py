@@ -17,21 +17,27 @@ from sklearn.base import clone
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.choosing import KernelSearchCV
-from mercer.first_model.given_rows import Given, folds, held_pairs
+from mercer.first_model.given_rows import Given, folds, held_pairs, require_target
 from mercer.first_model.machine_families import Aim, Family, families, usual
-from mercer.first_model.refusals import require_target
 from mercer.first_model.row_sources import Found, Source, Watch
 from mercer.first_model.verdicts import Held, Judgement, Tried, judged, needs_probabilities
 from mercer.kernels import Kernel
 from mercer.runtime.tiling import serial_blas
 from mercer.selection.automatic import COARSE, ROWS, some_rows
 
-__all__ = ["Chosen", "choose"]
+__all__ = ["Chosen", "choose", "compared_until"]
 
 FOLDS = 5
+COMPARING = 0.5  # of the time, after which nothing more is compared
+USUAL = 60.0  # seconds
 KEPT = 2  # kernels that meet all machines
 FINALISTS = 4  # candidates that are compared on more rows
 LISTED = 30  # of the leaderboard
+
+
+def compared_until(max_time: float | None) -> float:
+    """Return the seconds after which nothing more is compared, so that time is left for the fit."""
+    return COMPARING * (USUAL if max_time is None else max_time)
 
 
 @dataclass(frozen=True)
@@ -113,7 +119,7 @@ def choose(source: Source, y: Array, task: str, given: Given, watch: Watch, late
     task : "classification" or "regression"
     given : Given
     watch : callable
-        Told the share that is done; may raise.
+        Called with the share that is done; may raise.
     late : callable
         Asked whether it is time to come to an end with what was compared so far.
     """

@@ -5,6 +5,7 @@ Symbols: n samples, d columns, r the rank of a factor, e seconds for an entry of
 
 from __future__ import annotations
 
+import importlib
 import math
 import time
 import warnings
@@ -20,13 +21,8 @@ from mercer.domains import Samples, Vectors
 from mercer.domains.samples import packed
 from mercer.errors import CapabilityError, MemoryBudgetError, NotPositiveDefinite, TimeBudgetError
 from mercer.gram.exact import Dense, Option, Tiles, choice_record, exact_choice
-from mercer.gram.gram import Gram, GramSpec, is_transform
-from mercer.gram.low_rank.features import Features
-from mercer.gram.low_rank.incomplete_cholesky import IncompleteCholesky
-from mercer.gram.low_rank.nystrom import Nystrom
-from mercer.gram.low_rank.samplers import pivots
-from mercer.kernels.kernel import Kernel, feature_count, offers
-from mercer.kernels.pair_forms import pair_terms
+from mercer.gram.gram import Gram, GramSpec, has_features, is_approximate_factor, is_transform
+from mercer.kernels.kernel import Kernel, feature_count, offers, pair_terms
 from mercer.kernels.protocols import HasFrequencies
 
 __all__ = ["Auto", "Chosen", "choice_in_words"]
@@ -115,7 +111,7 @@ class Auto(GramSpec):
         """Return the exact choice for n samples and, if there is a finite map, its number of features."""
         allowed = budget(memory)
         if self.features and features is not None and features < n:
-            primal = Features()
+            primal = mercer.gram.Features()
             if primal.plan(kernel, n, features, memory).total <= allowed:
                 return primal
         if 8 * n * n <= allowed:
@@ -213,7 +209,8 @@ class _Search:
 
     def run(self, exact: GramSpec) -> Chosen:
         options = [*self._exact(exact), *self._others(exact)]
-        if isinstance(exact, (Features, Dense)) and options and options[0].spec == exact and self._fits(options[0]):
+        quick = has_features(exact) or isinstance(exact, Dense)
+        if quick and options and options[0].spec == exact and self._fits(options[0]):
             gram = exact.build(self.kernel, self.samples, self.resources)
             return self._chosen(options.pop(0), gram, 0.0, "exact", options)
         fitting = [option for option in options if self._fits(option)]
@@ -263,7 +260,7 @@ class _Search:
             return float(gram.bound), "bound on the error of an entry"
         if isinstance(spec, mercer.gram.RandomFeatures):
             return float(gram.residual.entries), "relative error of entries"
-        if isinstance(spec, (IncompleteCholesky, Nystrom)):
+        if is_approximate_factor(spec):
             return float(gram.residual.trace), "share of the trace left out"
         return 0.0, "exact"
 
@@ -275,7 +272,7 @@ class _Search:
 
     def _exact(self, spec: GramSpec) -> list[Option]:
         n, products = self.n, _PRODUCTS * self.entry * self.n * self.n
-        if isinstance(spec, Features):  # whose columns are those of the features
+        if has_features(spec):  # whose columns are those of the features
             D = int(feature_count(self.kernel, self.samples) or 0)
             size = spec.plan(self.kernel, n, D, self.resources.memory).total
             return [Option(spec, size, n * D * D / _FLOPS, "exact")] if self.accepts(spec) else []
@@ -299,8 +296,8 @@ class _Search:
         needed, hopeless = self._rank()
         seconds = self.entry * n * needed + 2.0 * n * needed**2 / _FLOPS
         verdict = "some samples need nearly as many columns as there are of them" if hopeless else ""
-        held = self._roomiest(lambda rank: IncompleteCholesky(rank, tol=self.tol), needed)
-        streamed = self._roomiest(lambda rank: Nystrom(rank, sampler="rpcholesky", tol=self.tol), needed)
+        held = self._roomiest(lambda rank: mercer.gram.IncompleteCholesky(rank, tol=self.tol), needed)
+        streamed = self._roomiest(lambda rank: mercer.gram.Nystrom(rank, sampler="rpcholesky", tol=self.tol), needed)
         return self._option(held, seconds, verdict) + self._option(streamed, 3.0 * seconds, verdict)
 
     def _roomiest(self, make: Callable[[int], GramSpec], needed: int) -> GramSpec:
@@ -315,6 +312,7 @@ class _Search:
         m = min(self.n, _PILOT)
         some = np.sort(np.random.default_rng(0).choice(self.n, m, replace=False))
         samples = self.kernel.prepare(self.samples.take(some))
+        pivots = importlib.import_module("mercer.gram.low_rank.samplers").pivots
         found = len(pivots(self.kernel, samples, m, self.tol, None, self.resources.quiet()).pivots)
         needed = found if m == self.n else math.ceil(_GROWTH * found) + 10
         return max(needed, 1), found > _HOPELESS * m

@@ -13,10 +13,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer import kernels  # names are imported on use
+from mercer import domains  # whose names are imported when they are used
 from mercer.arrays import Floats, Indices
 from mercer.budget import UNLIMITED, Resources
-from mercer.domains import Samples, Strings, Vectors
+from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError, DomainError
 from mercer.gram.element import (
     Element,
@@ -31,8 +31,7 @@ from mercer.gram.element import (
 )
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel, compiled_expansion, fill, grain_of, offers, overflow_error, quick_tiles
-from mercer.kernels.kmers import Kmers
-from mercer.kernels.protocols import HasQuickTiles
+from mercer.kernels.protocols import HasQuickTiles, Keys
 from mercer.runtime.tiling import all_finite, run_tasks, spans, tile_side
 
 __all__ = ["Expansion", "FeatureExpansion"]
@@ -388,7 +387,7 @@ def _groups(S: Samples) -> tuple[Indices, Indices]:
     if isinstance(S, Vectors) and isinstance(S.X, np.ndarray):
         X = S.X + 0.0  # -0.0 and 0.0 are one number
         keys = [row.tobytes() for row in X]
-    elif isinstance(S, Vectors) or type(S) is Strings:
+    elif isinstance(S, Vectors) or type(S) is domains.Strings:
         keys = [tuple(array.tobytes() for array in one.arrays) for one in S]
     else:
         keys = list(range(len(S)))
@@ -401,13 +400,12 @@ def _aligned(f: FeatureExpansion, g: FeatureExpansion) -> tuple[Any, Floats, Flo
     """Return keys of the features of both, and the weights of both on them."""
     if _same_keys(f.keys, g.keys) and len(f.weights) == len(g.weights):
         return f.keys, f.weights, g.weights
-    if not (isinstance(f.keys, Kmers) and isinstance(g.keys, Kmers)):
+    if not isinstance(f.keys, Keys) or type(g.keys) is not type(f.keys):
         raise CapabilityError(
             f"two functions of {f.kernel!r:.200} in {len(f.weights)} and {len(g.weights)} features were combined; the "
             "features of both must be the same. Fit with gram=Dense(), whose functions are combined sample by sample."
         )
-    words = [keys.symbols(i) for keys in (f.keys, g.keys) for i in range(len(keys))]
-    _, keys = kernels.Spectrum(f.keys.length).features(Strings.pack(words))
+    keys = f.keys.merged(g.keys)
     spread = []
     for part in (f, g):
         weights = np.zeros((len(keys), *part.outputs))
@@ -423,9 +421,11 @@ def _same_keys(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(map(_same_keys, a, b))
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return np.array_equal(a, b)
-    if isinstance(a, Kmers) and isinstance(b, Kmers) and len(a) == len(b):
-        return np.array_equal(a.find(b), np.arange(len(a)))
-    return type(a) is type(b) and not isinstance(a, Kmers) and bool(np.all(a == b))
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, Keys):
+        return len(a) == len(b) and np.array_equal(a.find(b), np.arange(len(a)))
+    return bool(np.all(a == b))
 
 
 def product(kernel: Kernel, comparison: Comparison, V: Floats, resources: Resources = UNLIMITED) -> Floats:

@@ -18,8 +18,8 @@ from mercer.domains import Pairs, Samples
 from mercer.domains.samples import packed
 from mercer.errors import CapabilityError, ParameterError
 from mercer.gram.gram import Cross, Gram, GramSpec
-from mercer.kernels.kernel import Kernel
-from mercer.kernels.pair_forms import Members, PairMatrix, member_bytes, pair_terms
+from mercer.kernels.kernel import Kernel, pair_terms
+from mercer.kernels.pair_forms import Members, PairMatrix, member_bytes
 from mercer.numerics.eigen import eigh_in_place
 from mercer.numerics.kronecker_products import PairIndex
 from mercer.runtime.tiling import in_background, run_tasks, spans

@@ -18,7 +18,6 @@ from typing import Any
 from mercer.io.delimited import DELIMITERS
 from mercer.io.limits import FileError, Limits, shown
 from mercer.io.source import GZIP, NUMPY, PARQUET, Source
-from mercer.io.svmlight import LINE
 
 __all__ = ["FORMATS", "TREES", "detect", "detected", "extension_of", "is_folder", "is_graph_folder", "is_text_file"]
 
@@ -46,6 +45,9 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
     "edges": ("edges", "edgelist"),
     "tu": (),
 }
+REAL = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+# A line of svmlight; possessive, so that a long line that does not match is refused in one go.
+SVMLIGHT = re.compile(rf"\s*+(?:{REAL})(?:\s++qid:[0-9]++)?+(?:\s++[0-9]++:(?:{REAL}))*+\s*+")
 TREES = ("penn", "xml", "html", "json", "python")  # formats of one file; a folder of these is "trees"
 _EXTENSIONS = {extension: name for name, extensions in FORMATS.items() for extension in extensions}
 _KNOWN = (
@@ -202,7 +204,7 @@ def _sniffed(source: Source) -> str:
         return "penn"
     samples = [line.partition("#")[0] for line in lines[:20]]
     samples = [line for line in samples if line.strip()]
-    if samples and ":" in samples[0] and LINE.fullmatch(samples[0]):
+    if samples and ":" in samples[0] and SVMLIGHT.fullmatch(samples[0]):
         return "svmlight"
     if _is_columns(text):
         return "conll"

@@ -20,7 +20,7 @@ from mercer.io.atomic import PathLike
 from mercer.io.libsvm import Machine, read_machine
 from mercer.io.limits import FileError
 from mercer.kernels import Constant, Kernel, Linear
-from mercer.kernels.kernel_names import kernel_from_word
+from mercer.kernels.foreign import kernel_from_word
 
 __all__ = ["from_libsvm", "from_sklearn"]
 

@@ -21,6 +21,7 @@ object with one word that says what it is::
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import inspect
 import math
 import re
@@ -37,11 +38,9 @@ from sklearn.base import BaseEstimator
 from mercer.domains import Samples
 from mercer.errors import ModelError, ParameterError
 from mercer.estimators.fits import seal_computed
-from mercer.io.checks import check_record
 from mercer.io.named_arrays import DTYPES
 from mercer.io.registry import find_class, id_of
 from mercer.kernels import Kernel
-from mercer.kernels.foreign import translated
 from mercer.kernels.kernel import is_scikit_learn
 from mercer.numerics.ragged import Ragged
 from mercer.problems import Solution
@@ -300,7 +299,7 @@ class Reader:
 
     def _texts(self, node: dict[str, Any], depth: int) -> Any:
         joined, offsets = (self.tensors[name] for name in node["texts"])
-        check_record(Ragged(joined, offsets.astype(np.intp)))
+        _check_record(Ragged(joined, offsets.astype(np.intp)))
         self._claim(len(joined) + 64 * len(offsets))
         data, ends, word = joined.tobytes(), offsets.tolist(), node["as"]
         if match := re.fullmatch(r"\|S(\d{1,9})", str(word)):
@@ -375,7 +374,7 @@ class Reader:
             raise ModelError(f"The model takes {member.__name__} for an object.")
         fields = self._named(node["fields"], depth)
         self._check_names(member, fields, [field.name for field in dataclasses.fields(member) if field.init])
-        return _prepared(check_record(member(**_shared(fields))))
+        return _prepared(_check_record(member(**_shared(fields))))
 
     def _spec(self, member: type[Spec], node: dict[str, Any], depth: int) -> Spec:
         self._within += 1
@@ -408,10 +407,15 @@ class Reader:
             )
 
 
+def _check_record(record: Any) -> Any:
+    """Return a record that was read, if its parts fit together; what is only written needs no check."""
+    return importlib.import_module("mercer.io.checks").check_record(record)
+
+
 def _remedy(value: Any) -> str:
     """What to do about an object of another library."""
     if is_scikit_learn(value):
-        kernel = translated(value).kernel
+        kernel = importlib.import_module("mercer.kernels.foreign").translated(value).kernel
         return f"Use mercer's kernel instead: {kernel!r}." if kernel is not None else "Leave it out."
     if isinstance(value, Samples):
         return "Samples of any kind are not stored; use a kernel of mercer, whose samples are arrays."

@@ -14,7 +14,6 @@ from mercer.io.delimited import read_delimited
 from mercer.io.formats import FORMATS, TREES, detect, detected, is_folder
 from mercer.io.limits import FileBudgetError, FileError, Limits
 from mercer.io.source import Source
-from mercer.io.svmlight import read_svmlight
 
 __all__ = ["FORMATS", "detect", "read"]
 __public__ = __all__
@@ -128,7 +127,7 @@ _READERS: dict[str, Callable[[Source, Kinds], Dataset]] = {
     "tsv": lambda source, kinds: read_delimited(source, kinds, "\t"),
     "excel": lambda source, kinds: _loaded("excel", "read_excel")(source, kinds),
     "parquet": lambda source, kinds: _loaded("parquet", "read_parquet")(source, kinds),
-    "svmlight": lambda source, kinds: read_svmlight(source),
+    "svmlight": lambda source, kinds: _loaded("svmlight", "read_svmlight")(source),
     "gram": lambda source, kinds: _loaded("gram_file", "read_gram")(source),
     "gram-rows": lambda source, kinds: _loaded("gram_file", "read_gram_rows")(source),
     "jsonl": lambda source, kinds: _loaded("jsonl", "read_jsonl")(source, kinds),

@@ -17,16 +17,14 @@ from numpy.typing import NDArray
 
 from mercer.arrays import Floats, Index
 from mercer.io.datasets import Dataset, rows_of
+from mercer.io.formats import REAL, SVMLIGHT
 from mercer.io.limits import FileError, shown
 from mercer.io.source import Source
 
 __all__ = ["Sparse", "read_svmlight"]
 
 LARGEST = 2**31 - 2
-_N = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-NUMBER = re.compile(_N)
-# Possessive, so that a long line that does not match is refused in one go.
-LINE = re.compile(rf"\s*+(?:{_N})(?:\s++qid:[0-9]++)?+(?:\s++[0-9]++:(?:{_N}))*+\s*+")
+NUMBER = re.compile(REAL)
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _TARGETS = ("label", "y", "target")
 _CHUNK = 2**16  # pairs converted at a time
@@ -174,7 +172,7 @@ class _Reading:
                 "Write one sample per line, or allow more with Limits(line=...).",
                 line=number,
             )
-        if not LINE.fullmatch(text):
+        if not SVMLIGHT.fullmatch(text):
             self._refuse(number, text)
         label, *pairs = text.split()
         if pairs and pairs[0].startswith("qid:"):

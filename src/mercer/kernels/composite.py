@@ -9,9 +9,10 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import scipy.sparse as sp
 
+from mercer import domains  # whose names are imported when they are used
 from mercer.arrays import Floats
 from mercer.constraints import InstanceOf, Satisfies
-from mercer.domains import WHOLE, Frames, Pairs, Samples, Vectors, Whole
+from mercer.domains import WHOLE, Frames, Samples, Vectors, Whole
 from mercer.errors import DomainError
 from mercer.kernels.abilities import pullback
 from mercer.kernels.comparison import Base, Path
@@ -61,11 +62,11 @@ class Composite(Tiled):
             inner = term if term.part == WHOLE else getattr(term, "kernel", None)
             if isinstance(inner, Kernel):
                 read.setdefault(term.part, set()).add(_reads(inner))
-        for part, domains in read.items():
-            if len(domains) > 1:
+        for part, kinds in read.items():
+            if len(kinds) > 1:
                 where = "" if part == WHOLE else f" in columns {part!r}"
                 raise DomainError(
-                    f"{self!r} compares {' and '.join(sorted(domains))} at once{where}; the terms of a kernel must "
+                    f"{self!r} compares {' and '.join(sorted(kinds))} at once{where}; the terms of a kernel must "
                     "read the same data or name their columns. Use .on(columns) to say which columns each term reads."
                 )
 
@@ -275,7 +276,7 @@ def _terms(kernel: Kernel) -> Iterable[Kernel]:
 def _reads(kernel: Kernel) -> str:
     """Return what a kernel reads, in words: a domain, and those of both sides of a pair."""
     name = getattr(kernel, "reads", kernel.domain.__name__)
-    if kernel.domain is not Pairs:
+    if kernel.domain is not domains.Pairs:
         return name
     sides = [_reads(side) for _, side in kernel._children() if isinstance(side, Kernel)]
     return f"{name} of {' and '.join(2 * sides if len(sides) == 1 else sides)}"

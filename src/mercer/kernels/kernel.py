@@ -22,7 +22,16 @@ from mercer.domains.samples import packed, packed_pair
 from mercer.errors import CapabilityError, DomainError
 from mercer.free_parameters import free_names
 from mercer.kernels.comparison import Base, Comparison, Path, View
-from mercer.kernels.protocols import CAPABILITIES, Compiles, HasBases, HasFeatures, HasGrain, HasQuickTiles, IsWindow
+from mercer.kernels.protocols import (
+    CAPABILITIES,
+    Compiles,
+    HasBases,
+    HasFeatures,
+    HasGrain,
+    HasQuickTiles,
+    IsWindow,
+    PairTerm,
+)
 from mercer.runtime.tiling import Monitor, all_finite, run_tasks, tile_grid, transpose_into
 from mercer.spec import Spec, derived
 
@@ -456,3 +465,18 @@ def is_foreign(given: Any) -> bool:
     if isinstance(given, (Kernel, type)):
         return False
     return is_scikit_learn(given) or callable(given)
+
+
+def pair_terms(kernel: Any) -> tuple[PairTerm, ...] | None:
+    """Return the products that a kernel on pairs is the sum of, or None if it is no such sum.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> pair_terms(2.0 * Gaussian(1.0).tensor(Linear()))
+    (PairTerm(weight=2.0, left=Gaussian(1.0), right=Linear(), symmetric=False),)
+    >>> pair_terms(Gaussian(1.0)) is None
+    True
+    """
+    find = getattr(kernel, "pair_terms", None)
+    return None if find is None else find()

@@ -84,6 +84,11 @@ class Kmers:
         near = order[np.minimum(np.searchsorted(ours, theirs, sorter=order), len(ours) - 1)]
         return np.where(ours[near] == theirs, near, -1).astype(np.intp)
 
+    def merged(self, other: Kmers) -> Kmers:
+        """Return the k-mers of both, each once."""
+        words = [keys.symbols(i) for keys in (self, other) for i in range(len(keys))]
+        return count_kmers(Strings.pack(words), self.length).kmers
+
     def _ranked_with(self, codes: NDArray[np.int64], starts: Indices) -> tuple[Any, Any]:
         """Return ranks of our k-mers and of those at `starts` in another text, in one order."""
         both = np.concatenate([self.codes.astype(np.int64), codes]) + 1  # an unknown symbol, -1, is 0

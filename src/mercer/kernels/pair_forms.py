@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,48 +19,13 @@ from mercer.domains import Pairs, Samples
 from mercer.domains.identity import distinct, matches
 from mercer.domains.pairs import occurring
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import Kernel, fill, overflow_error
+from mercer.kernels.kernel import Kernel, fill, overflow_error, pair_terms
+from mercer.kernels.protocols import SAME
 from mercer.numerics.kronecker_products import Factor, PairIndex, pair_products
 
-__all__ = ["SAME", "Members", "PairMatrix", "PairTerm", "gathered", "learned", "pair_function", "pair_terms"]
-
-SAME: Literal["same"] = "same"
-"""The factor that is one for equal objects and zero for others."""
+__all__ = ["Members", "PairMatrix", "gathered", "learned", "pair_function"]
 
 _SHARE = 0.25  # of the memory budget, that the matrices of one product with new pairs may take
-
-
-class PairTerm(NamedTuple):
-    """One of the products that a kernel on pairs is the sum of.
-
-    Attributes
-    ----------
-    weight : float
-    left, right : Kernel, SAME or None
-        The factors; None is one.
-    symmetric : bool
-        Whether it is averaged over both orders of one of the pairs.
-    """
-
-    weight: float
-    left: Any
-    right: Any
-    symmetric: bool = False
-
-
-def pair_terms(kernel: Kernel) -> tuple[PairTerm, ...] | None:
-    """Return the products that a kernel on pairs is the sum of, or None if it is no such sum.
-
-    Examples
-    --------
-    >>> from mercer.kernels import Gaussian, Linear
-    >>> pair_terms(2.0 * Gaussian(1.0).tensor(Linear()))
-    (PairTerm(weight=2.0, left=Gaussian(1.0), right=Linear(), symmetric=False),)
-    >>> pair_terms(Gaussian(1.0)) is None
-    True
-    """
-    find = getattr(kernel, "pair_terms", None)
-    return None if find is None else find()
 
 
 def gathered(kernel: Kernel, A: Samples, i: Indices, B: Samples, j: Indices) -> Floats:

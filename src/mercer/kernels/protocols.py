@@ -8,7 +8,7 @@ A user's kernel satisfies a protocol by implementing its methods; those of this 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from mercer.kernels.power_series import Series
 
 __all__ = [
     "CAPABILITIES",
+    "SAME",
     "Compiles",
     "Differentiable",
     "HasAtoms",
@@ -32,6 +33,8 @@ __all__ = [
     "HasSpectralDensity",
     "InputDifferentiable",
     "IsWindow",
+    "Keys",
+    "PairTerm",
     "Reason",
     "TileDifferentiable",
     "alike",
@@ -234,6 +237,45 @@ class HasBases(Protocol):
     def bases(self) -> Iterable[tuple[Path, Base, float | None]]:
         """Yield (path, base, squared length scale) for every base that `tile` asks of a view."""
         ...
+
+
+@runtime_checkable
+class Keys(Protocol):
+    """Keys of features that can be found among others, as k-mers can, so that functions of several are combined."""
+
+    def __len__(self) -> int: ...
+
+    def find(self, other: Any) -> Any:
+        """Return for each key of `other` its place here, or -1."""
+        ...
+
+    def merged(self, other: Any) -> Any:
+        """Return the keys of both, each once."""
+        ...
+
+
+# kernels on pairs -------------------------------------------------------------------------------------
+
+SAME: Literal["same"] = "same"
+"""The factor that is one for equal objects and zero for others."""
+
+
+class PairTerm(NamedTuple):
+    """One of the products that a kernel on pairs is the sum of.
+
+    Attributes
+    ----------
+    weight : float
+    left, right : Kernel, SAME or None
+        The factors; None is one.
+    symmetric : bool
+        Whether it is averaged over both orders of one of the pairs.
+    """
+
+    weight: float
+    left: Any
+    right: Any
+    symmetric: bool = False
 
 
 # the method by which a capability is known, its protocol, and what a kernel without it has not

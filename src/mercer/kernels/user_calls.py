@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,10 @@ import scipy.sparse as sp
 
 from mercer.arguments import answer_of
 from mercer.arrays import Floats
-from mercer.domains.samples import kind_of
+from mercer.domains.samples import kind_of, sample_count
 from mercer.errors import DomainError
 
-__all__ = ["ALL", "numbers_at", "real_values", "rows_of", "sample_count"]
+__all__ = ["ALL", "numbers_at", "real_values", "rows_of"]
 
 
 ALL = "all the data at once"
@@ -100,13 +100,3 @@ def _require_finite(values: Any, owner: Any) -> None:
             f"The function of {owner!r} returned {values[tuple(wrong[0])]} for {where}; finite numbers are needed. "
             "Correct the function, or leave out the samples that it has no number for."
         )
-
-
-def sample_count(data: Any, otherwise: int) -> int:
-    """Return the number of samples in raw data, if it is known."""
-    if isinstance(data, Mapping):  # of columns
-        data = next(iter(data.values()), None)
-    shape = getattr(data, "shape", None)
-    if shape is not None:
-        return shape[0] if shape else otherwise
-    return len(data) if hasattr(data, "__len__") else otherwise

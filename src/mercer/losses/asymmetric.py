@@ -10,25 +10,12 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import Interval
 from mercer.errors import ParameterError
-from mercer.losses.loss import Loss
-from mercer.losses.regression import within
+from mercer.losses.loss import Loss, entropy, within
 
 __all__ = ["Linex"]
 __public__ = __all__
 
 _LARGEST = 700.0  # exp of it is a number
-_SMALL = 1e-3  # below it a series has more digits than a difference
-
-
-def entropy(d: Floats) -> Floats:
-    """Return (1 + d) log(1 + d) - d for d >= -1, which is at least 0; by its series where digits would be lost."""
-    d = np.asarray(d, dtype=np.float64)
-    near = np.where(np.abs(d) < _SMALL, d, 0.0)
-    series = near * near * (0.5 - near * (1.0 / 6.0 - near * (1.0 / 12.0 - near * (0.05 - near / 30.0))))
-    far = np.where(d > -1.0, np.maximum(d, -1.0), 0.0)
-    with np.errstate(invalid="ignore"):
-        value = np.where(d > -1.0, (1.0 + far) * np.log1p(far) - far, 1.0)
-    return np.where(np.abs(d) < _SMALL, series, value)
 
 
 class Linex(Loss):

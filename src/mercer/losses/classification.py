@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.losses.loss import BoxDual, Loss
-from mercer.losses.regression import inverse_distance, ridge_of, within
+from mercer.losses.loss import BoxDual, Loss, within
+from mercer.losses.regression import inverse_distance, ridge_of
 
 __all__ = ["Hinge", "SquaredHinge"]
 __public__ = __all__

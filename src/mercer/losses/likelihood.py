@@ -14,9 +14,7 @@ from scipy.special import expit, logit, xlogy
 
 from mercer.arrays import Floats
 from mercer.constraints import Array, Integer, Satisfies
-from mercer.losses.asymmetric import entropy
-from mercer.losses.loss import Loss
-from mercer.losses.regression import within
+from mercer.losses.loss import Loss, entropy, within
 
 __all__ = ["Logistic", "Multinomial", "Poisson", "Binomial", "Gamma", "Ordinal", "HasMean"]
 __public__ = __all__

@@ -10,11 +10,12 @@ import numpy as np
 from mercer.arrays import Bools, Floats, Indices
 from mercer.spec import Spec
 
-__all__ = ["BoxDual", "HasBoxDual", "Loss"]
-__public__ = __all__
+__all__ = ["BoxDual", "HasBoxDual", "Loss", "entropy", "within"]
+__public__ = ["BoxDual", "HasBoxDual", "Loss"]
 
 _DOUBLINGS = 64  # of the distance at which a slope is searched
 _HALVINGS = 120
+_SMALL = 1e-3  # below it a series has more digits than a difference
 
 
 class BoxDual(NamedTuple):
@@ -127,3 +128,19 @@ def _supremum(loss: Loss, y: Floats, u: Floats) -> Floats:
     best = 0.5 * low[inside] + 0.5 * high[inside]
     out[inside] = u[inside] * best - loss.value(y[inside], best)
     return out
+
+
+def within(u: Floats, lower: Floats | float, upper: Floats | float, value: Floats) -> Floats:
+    """Values where u is between the ends, infinite elsewhere: a conjugate on its domain."""
+    return np.where((u >= lower) & (u <= upper), value, np.inf)
+
+
+def entropy(d: Floats) -> Floats:
+    """Return (1 + d) log(1 + d) - d for d >= -1, which is at least 0; by its series where digits would be lost."""
+    d = np.asarray(d, dtype=np.float64)
+    near = np.where(np.abs(d) < _SMALL, d, 0.0)
+    series = near * near * (0.5 - near * (1.0 / 6.0 - near * (1.0 / 12.0 - near * (0.05 - near / 30.0))))
+    far = np.where(d > -1.0, np.maximum(d, -1.0), 0.0)
+    with np.errstate(invalid="ignore"):
+        value = np.where(d > -1.0, (1.0 + far) * np.log1p(far) - far, 1.0)
+    return np.where(np.abs(d) < _SMALL, series, value)

@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.constraints import Interval, Positive
-from mercer.losses.loss import BoxDual, Loss
+from mercer.losses.loss import BoxDual, Loss, within
 
 __all__ = ["Squared", "Absolute", "Huber", "EpsilonInsensitive", "Pinball"]
 __public__ = __all__
@@ -33,11 +33,6 @@ def ridge_of(weight: Floats, curve: float = 1.0) -> Floats:
     weight = np.asarray(weight, dtype=np.float64)
     with np.errstate(over="ignore"):
         return np.minimum(curve / np.where(weight > 0.0, weight, np.inf), np.finfo(float).max)
-
-
-def within(u: Floats, lower: Floats | float, upper: Floats | float, value: Floats) -> Floats:
-    """Values where u is between the ends, infinite elsewhere: a conjugate on its domain."""
-    return np.where((u >= lower) & (u <= upper), value, np.inf)
 
 
 def _slopes(y: Floats, u: Floats) -> tuple[Floats, Floats]:

@@ -1,4 +1,4 @@
-"""Belief propagation on graphs with cycles, and the free energy of Bethe, of which it finds stationary points.
+"""Belief propagation on graphs with cycles, and the Bethe free energy, whose stationary points it finds.
 
 Symbols: b_c and b_j the beliefs of factors and variables, d_j the number of factors of variable j.
 """
@@ -27,7 +27,7 @@ SCHEDULES = ("sequential", "parallel", "residual")
 
 
 class BetheEnergy(NamedTuple):
-    """The free energy of Bethe at some beliefs, and its derivatives in them."""
+    """The Bethe free energy at some beliefs, and its derivatives in them."""
 
     value: float
     factor_gradient: list[Floats]
@@ -38,7 +38,7 @@ class BetheEnergy(NamedTuple):
 def bethe_free_energy(
     network: MarkovNetwork, factor_marginals: Sequence[Floats], marginals: Sequence[Floats]
 ) -> BetheEnergy:
-    r"""Return the free energy of Bethe, whose entropy is that of a tree, and its gradient.
+    r"""Return the Bethe free energy, whose entropy is that of a tree, and its gradient.
 
     .. math:: F(b) = -\sum_c \langle b_c, \theta_c \rangle - \Bigl(\sum_c H(b_c) - \sum_j (d_j - 1) H(b_j)\Bigr)
 

@@ -38,7 +38,7 @@ def eliminate(neighbours: Sequence[frozenset[int]], sizes: Sequence[int], heuris
     neighbours : sequence of sets of int
         The graph.
     sizes : sequence of int
-        Numbers of states, by which ties are broken: the smaller table first.
+        Numbers of states; ties are broken by the smaller table.
     heuristic : {"min_fill", "min_width"}
         The next variable is one that needs the fewest new edges, or has the fewest neighbours.
     """

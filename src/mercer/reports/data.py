@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer import domains  # whose names are imported when they are used
 from mercer.constraints import is_real
-from mercer.domains import WHOLE, Frames, Samples, Similarities, Strings, Texts, Vectors
+from mercer.domains import WHOLE, Frames, Samples, Similarities, Strings, Vectors
 from mercer.domains.frames import Whole
 from mercer.kernels import Kernel
 from mercer.reports.subject import NotApplicable, Subject
@@ -209,10 +209,8 @@ def _domain(X: Any, S: Samples | None) -> str:
     match S:
         case Vectors():
             return "vectors" + (" (sparse)" if S.is_sparse else "")
-        case Texts():
-            return "texts"
         case Strings():
-            return "strings"
+            return "texts" if isinstance(S, domains.Texts) else "strings"
         case Frames():
             return "tables of " + " and ".join(sorted({type(part).__name__.lower() for part in S.parts.values()}))
         case Similarities():
@@ -225,7 +223,7 @@ def _domain(X: Any, S: Samples | None) -> str:
 def _details(S: Samples | None) -> Iterator[tuple[str, str]]:
     """What is worth knowing about domains without columns."""
     if isinstance(S, Strings):
-        lengths, is_text = np.asarray(S.lengths), isinstance(S, Texts)
+        lengths, is_text = np.asarray(S.lengths), isinstance(S, domains.Texts)
         yield "length", f"{lengths.min()} to {lengths.max()}, median {number(float(np.median(lengths)))}"
         yield "words" if is_text else "symbols", f"{number(len(S.vocabulary))} different"
         if not lengths.all():

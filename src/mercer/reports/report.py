@@ -15,7 +15,7 @@ import platform
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,7 +23,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 import mercer
-from mercer.domains import Frames, Strings
+from mercer.domains import Frames, Samples, Similarities, Strings, Vectors
+from mercer.errors import CapabilityError
 from mercer.io.atomic import require_replaceable, write_atomically
 from mercer.plots.canvas import is_available
 from mercer.plots.sources import some_of
@@ -31,7 +32,6 @@ from mercer.plots.spectrum_display import SpectrumDisplay, ridge_of, spectrum
 from mercer.reports import evidence
 from mercer.reports import model_section as model
 from mercer.reports.answer import answer
-from mercer.reports.certification import certified
 from mercer.reports.curve import curve, surface
 from mercer.reports.data import describe
 from mercer.reports.facts import Facts
@@ -42,9 +42,12 @@ from mercer.reports.replaced_columns import columns_of, excerpts
 from mercer.reports.scores import cross_validated, held_out
 from mercer.reports.subject import NotApplicable, Subject
 from mercer.reports.wording import counted, fixed, number, percent, shown, span
+from mercer.theory import Certificate
 
-__all__ = ["Facts", "Report", "report"]
+__all__ = ["Facts", "Report", "certified", "report"]
 __public__ = ["Report", "report"]
+
+_PIPELINE = "Earlier steps of the pipeline that learned from the same samples are not paid for."
 
 TEMPLATES = Path(__file__).with_name("templates")
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "matplotlib")
@@ -186,7 +189,7 @@ def report(
     facts.warned = list(dict.fromkeys(shown(warning.message, 300) for warning in caught))[:5]
     facts.notes = tuple(shown(note, 500) for note in notes)
     facts.seconds = time.perf_counter() - began
-    page = Report(template.render(facts=facts, figures=facts.figures).lstrip(), facts)
+    page = Report(template.render(facts=facts, figures=facts.figures, style=_style()).lstrip(), facts)
     if path is not None:
         page.save(path)
     return page
@@ -285,14 +288,21 @@ def _score(facts: Facts, sections: _Sections, whole: Subject, some: Subject, ind
             facts.precision = attempt("Precision and recall", evidence.precision, facts.scores)
 
 
+def _has_parts(S: Samples | None) -> bool:
+    """Return whether samples, or some of their columns, consist of words, symbols or nodes."""
+    if isinstance(S, Frames):
+        return any(isinstance(part, Strings) for part in S.parts.values())
+    if S is None or isinstance(S, Vectors | Similarities):
+        return False  # they need not import trees and graphs
+    return isinstance(S, Strings | mercer.domains.Trees | mercer.domains.Graphs)
+
+
 def _explain(facts: Facts, sections: _Sections, whole: Subject) -> None:
     """Fill in what the model looks at: columns, or parts of texts, sequences, trees and graphs."""
     if whole.X is None or whole.y is None:
         return
     attempt = sections.attempt
-    S = whole.samples
-    texts = isinstance(S, Frames) and any(isinstance(part, Strings) for part in S.parts.values())
-    if texts or isinstance(S, Strings) or (S is not None and type(S).__name__ in ("Trees", "Graphs")):
+    if _has_parts(whole.samples):
         weighty = importlib.import_module("mercer.reports.weighty").weighty
         facts.weighty = attempt("Parts that weigh most", weighty, whole)
     try:
@@ -361,3 +371,24 @@ def _free(path: str | os.PathLike[str], force: bool) -> Path:
     if not target.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {target.parent} to write {target.name} to. Make it first.")
     return target
+
+
+@functools.cache
+def _style() -> str:
+    """Return the style sheet, which is no template: braces in it mean what they mean in CSS."""
+    return (TEMPLATES / "style.css").read_text(encoding="utf-8")
+
+
+def certified(subject: Subject) -> Certificate:
+    """Return the certificate of the model of a report, without refits for folds: these are in the section of scores."""
+    model, S = subject.model, subject.samples
+    if not hasattr(model, "certificate"):
+        raise NotApplicable(f"there are no bounds for {type(model).__name__}")
+    if subject.X is None or S is None:
+        raise NotApplicable("it needs the training samples: give X and y to the report")
+    try:
+        own = model is subject.estimator
+        found = model.certificate(subject.X if own else S, subject.y, cv=None)
+    except CapabilityError as reason:
+        raise NotApplicable(str(reason)) from None
+    return found if own else replace(found, notes=(*found.notes, _PIPELINE))

@@ -85,7 +85,7 @@ def vc_entropy(samples: Iterable[Any], *, annealed: bool = False) -> float:
     Parameters
     ----------
     samples : iterable of (k, n) arrays
-        Labels that the functions give to samples drawn anew from p.
+        Labels that the functions give to new samples drawn from p.
     annealed : bool, default False
         Whether the logarithm of the mean number is returned, which is at least as large, and is what the proof of the
         bound [SS] Eq. (16) needs.

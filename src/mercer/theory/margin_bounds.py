@@ -116,7 +116,7 @@ def margin_bound(
     delta: float = 0.05,
     choices: int = 1,
 ) -> Bound:
-    r"""Bound the error probability of a function with a margin, with all paid for that was learned from the data.
+    r"""Bound the error probability of a function with a margin, paying for all that was learned from the data.
 
     .. math:: P(y g(x) \le 0) \le \min_{k, l} \; \hat E[A_k(-y g(x))] +
         \frac{1}{\gamma_k} \Bigl( \hat R + 2 B_l \sqrt{\tfrac{2 \ln 2}{m}} \Bigr) +

@@ -3,7 +3,7 @@ r"""PAC-Bayes bounds: what is true of functions drawn at random around the fitte
 Symbols: m samples, P a distribution over functions chosen before the data (the prior), Q any distribution chosen after
 (the posterior), q the error of functions drawn from Q on the sample and p beyond it, kl the divergence of two coins.
 
-A function drawn anew from Q for each sample is the Gibbs classifier. The deterministic one takes the majority of Q; it
+The Gibbs classifier draws a new function from Q for each sample. The deterministic one takes the majority of Q; it
 errs only where at least half of Q does, so its error is at most twice that of the Gibbs classifier. For a Gaussian Q
 around w the majority is the sign of <w, phi(x)>: the machine itself.
 """

@@ -262,7 +262,7 @@ def offset_rademacher(bound: float, n: int) -> float:
 
 @checked(complexity=SIZE, lipschitz=SIZE, absolute=Boolean())
 def contracted_rademacher(complexity: float, lipschitz: float = 1.0, *, absolute: bool = False) -> float:
-    r"""Bound the Rademacher complexity of a class after a Lipschitz function: it grows by the steepest slope at most.
+    r"""Bound the Rademacher complexity of a class after a Lipschitz function: it grows at most by the steepest slope.
 
     .. math:: R_m(\psi \circ F) \le L \, R_m(F)
 
@@ -474,7 +474,7 @@ def _require_definite(matrix: Floats) -> None:
     except np.linalg.LinAlgError:
         raise DomainError(
             "K is not positive definite, as the Gram matrix of a kernel is; other matrices have no ball. Use a "
-            "positive definite kernel, as Gaussian()."
+            "positive definite kernel, such as Gaussian()."
         ) from None
 
 

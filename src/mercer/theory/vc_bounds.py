@@ -1,4 +1,4 @@
-r"""Bounds of Vapnik and Chervonenkis: risk, sample size, capacity and confidence.
+r"""Vapnik-Chervonenkis bounds: risk, sample size, capacity and confidence.
 
 Symbols: N samples, R_emp the empirical risk, En, Gr and h the capacities of `mercer.theory.capacity`, eta the
 probability of failure.

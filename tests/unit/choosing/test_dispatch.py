@@ -6,7 +6,8 @@ import pytest
 import mercer
 from mercer import SVC, KernelRidge
 from mercer.choosing import Alignment, CrossValidation, Effort, KernelSearchCV, LeaveOneOut
-from mercer.choosing.dispatch import by_kernel, require_workers
+from mercer.choosing.dispatch import by_kernel
+from mercer.choosing.effort import require_workers
 from mercer.errors import CapabilityError, TimeBudgetError
 from mercer.gram import Distributed, Nystrom
 from mercer.kernels import Gaussian, Spectrum

@@ -39,9 +39,9 @@ def test_it_ends_when_it_is_asked_to():
     assert scored(work(SVC(), CLASSES, stop=lambda: True), [{"C": 1.0}, {"C": 2.0}]) == {}
 
 
-def test_new_scores_are_told():
+def test_new_scores_are_reported():
     seen = {}
-    found = scored(work(SVC(), CLASSES, told=seen.update), [{"C": 1.0}])
+    found = scored(work(SVC(), CLASSES, report=seen.update), [{"C": 1.0}])
     assert seen.keys() == found.keys() == {(0, 0), (0, 1), (0, 2)}
 
 

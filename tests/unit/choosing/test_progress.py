@@ -23,7 +23,7 @@ def asked(scoring=None, told=None):
 @dataclass
 class Work:
     splits: Any
-    told: Any = None
+    report: Any = None
 
 
 def row(score):
@@ -43,7 +43,7 @@ def test_scores_are_kept_and_only_what_is_missing_is_computed(tmp_path):
 
     def scored(work, candidates):
         calls.append(len(candidates) * len(work.splits))
-        work.told({(i, j): row(float(i)) for i in range(len(candidates)) for j in range(len(work.splits))})
+        work.report({(i, j): row(float(i)) for i in range(len(candidates)) for j in range(len(work.splits))})
 
     for expected in ([4], [4]):  # the second search finds all scores in the file
         ledger = Ledger.of(asked(), Effort(checkpoint=tmp_path / "scores.json"), X, Y, CANDIDATES, SPLITS)

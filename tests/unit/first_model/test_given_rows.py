@@ -1,13 +1,15 @@
-"""Which rows are held out."""
+"""Which rows are held out, and targets from which nothing can be learned."""
 
 import numpy as np
 import pytest
 
-from mercer.errors import DomainError
-from mercer.first_model.given_rows import Given, folds, given_rows, held_pairs
+import mercer
+from mercer.errors import DomainError, TargetError
+from mercer.first_model.given_rows import Given, doubts, folds, given_rows, held_pairs, require_target
 
 rng = np.random.default_rng(0)
 Y = rng.normal(size=60)
+X = np.random.default_rng(0).normal(size=(40, 2))
 CLASSES = np.array(["a", "b", "c"])[np.arange(60) % 3]
 
 
@@ -64,3 +66,26 @@ def test_one_class_is_nothing_to_learn_from():
 def test_what_cannot_be_read_is_refused(more, words):
     with pytest.raises(DomainError, match=words):
         given_rows(3, "r2", **more)
+
+
+def test_one_value_is_refused():
+    with pytest.raises(TargetError, match="in all 40 rows"):
+        mercer.automatic(X, np.full(40, 3.0))
+    with pytest.raises(TargetError, match="one class"):
+        mercer.automatic(X, np.full(40, "a"))
+    with pytest.raises(TargetError, match="in all 3 rows"):
+        require_target(np.full(3, "a"), "classification")
+
+
+def test_names_are_refused():
+    with pytest.raises(TargetError, match="36 classes in 40 rows"):
+        mercer.automatic(X, np.array([f"name {max(i, 4)}" for i in range(40)]))
+    require_target(np.repeat(np.arange(20), 2), "classification")
+    require_target(np.arange(8).astype(str), "classification")  # so few rows say nothing
+
+
+def test_doubts_are_said():
+    assert "counts the rows" in doubts(np.random.default_rng(0).permutation(40) + 7.0, "regression")[0]
+    assert doubts(X[:, 0], "regression") == []
+    assert "3 of 4 classes" in doubts(np.repeat(list("abcd"), [30, 4, 3, 3]), "classification")[0]
+    assert doubts(np.repeat(list("ab"), 20), "classification") == []

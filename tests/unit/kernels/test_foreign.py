@@ -1,4 +1,4 @@
-"""Kernel objects of scikit-learn, translated, and functions as kernels of estimators."""
+"""Names of kernels in scikit-learn, its kernel objects, translated, and functions as kernels of estimators."""
 
 import numpy as np
 import pytest
@@ -6,20 +6,23 @@ from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor as ReferenceProcess
 from sklearn.gaussian_process import kernels as theirs
 from sklearn.kernel_ridge import KernelRidge as ReferenceRidge
+from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC as ReferenceSVC
 
 import mercer
 from mercer import SVC, GaussianProcessClassifier, GaussianProcessRegressor, KernelPCA, KernelRidge
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError
-from mercer.kernels import Custom, Gaussian, Periodic
-from mercer.kernels.foreign import as_kernel, translated
+from mercer.kernels import Custom, Gaussian, Periodic, Precomputed
+from mercer.kernels.foreign import WORDS, as_kernel, kernel_from_word, translated
 
 RNG = np.random.default_rng(0)
 X = np.abs(RNG.normal(size=(12, 3)))
 Z = np.abs(RNG.normal(size=(5, 3)))
 Y = X[:, 0] + 0.1 * RNG.normal(size=12)
 SIDE = np.where(X[:, 0] > np.median(X[:, 0]), 1, -1)
+TABLE = np.random.default_rng(0).normal(size=(10, 4))
+COUNTS = np.abs(TABLE)  # for kernels on histograms
 
 OBJECTS = [
     theirs.RBF(0.7),
@@ -177,3 +180,39 @@ def test_an_object_of_a_user_on_data_that_are_no_numbers():
 def test_several_lengths_where_scikit_learn_has_one_are_refused():
     with pytest.raises(ParameterError, match="length_scale"):
         as_kernel(theirs.RationalQuadratic([1.0, 2.0]))
+
+
+@pytest.mark.parametrize("word", sorted(set(WORDS) - {"precomputed"}))
+@pytest.mark.parametrize("params", [{}, {"gamma": 0.3, "degree": 2, "coef0": 0.5}], ids=["defaults", "given"])
+def test_the_matrices_are_those_of_scikit_learn(word, params):
+    data = COUNTS if "chi2" in word else TABLE
+    ours = kernel_from_word(word, 4, **params)(data)
+    assert np.allclose(ours, pairwise_kernels(data, metric=word, filter_params=True, **params))
+
+
+def test_every_word_of_scikit_learn_is_understood():
+    assert set(WORDS) == {*KERNEL_PARAMS, "precomputed"}
+
+
+@pytest.mark.parametrize("word", ["cosine", "chi2", "additive_chi2"])
+def test_a_machine_takes_the_word(word):
+    y = np.where(COUNTS[:, 0] > np.median(COUNTS[:, 0]), 1, -1)
+    ours = SVC(word, C=10.0).fit(COUNTS, y)
+    matrix = pairwise_kernels(COUNTS, metric=word)
+    theirs = ReferenceSVC(kernel="precomputed", C=10.0, tol=1e-8).fit(matrix, y)
+    assert np.allclose(ours.decision_function(COUNTS), theirs.decision_function(matrix), atol=1e-5)
+
+
+def test_gamma_of_chi2_in_a_ridge():
+    ours = KernelRidge("chi2", gamma=0.3).fit(COUNTS, TABLE[:, 0])
+    theirs = ReferenceRidge(kernel="chi2", gamma=0.3).fit(COUNTS, TABLE[:, 0])
+    assert np.allclose(ours.predict(COUNTS), theirs.predict(COUNTS))
+
+
+def test_the_word_precomputed():
+    assert kernel_from_word("precomputed", 4) == Precomputed()
+
+
+def test_an_unknown_word_lists_the_known_ones():
+    with pytest.raises(ParameterError, match=r"'rfb'.*rbf.*Gaussian\(1\.0\)"):
+        kernel_from_word("rfb", 4)

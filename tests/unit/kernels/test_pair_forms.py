@@ -7,7 +7,9 @@ from mercer.domains import Pairs, Strings, Vectors
 from mercer.errors import DomainError
 from mercer.gram import Expansion
 from mercer.kernels import Constant, Gaussian, Linear, Match, PairProduct, PairSum, Spectrum, pair_forms
-from mercer.kernels.pair_forms import SAME, Members, PairMatrix, PairTerm, gathered, learned, pair_function, pair_terms
+from mercer.kernels.kernel import pair_terms
+from mercer.kernels.pair_forms import Members, PairMatrix, gathered, learned, pair_function
+from mercer.kernels.protocols import SAME, PairTerm
 
 G, L = Gaussian(1.3), Linear()
 RNG = np.random.default_rng(0)

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from mercer.domains import Vectors
+from mercer.domains.samples import sample_count
 from mercer.errors import DomainError, MercerError
 from mercer.kernels import (
     Basis,
@@ -18,7 +19,7 @@ from mercer.kernels import (
     SpectralDensity,
     Substrings,
 )
-from mercer.kernels.user_calls import numbers_at, real_values, rows_of, sample_count
+from mercer.kernels.user_calls import numbers_at, real_values, rows_of
 from mercer.models import ExponentialFamily
 from mercer.models.given import as_model
 

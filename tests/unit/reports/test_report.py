@@ -12,9 +12,11 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mercer import KernelMeanClassifier, KernelRidge, ParzenDensity
-from mercer.kernels import Gaussian, Linear, Precomputed, Spectrum
+from mercer import SVC, KernelFisherDiscriminant, KernelMeanClassifier, KernelPCA, KernelRidge, ParzenDensity
+from mercer.kernels import Gaussian, Linear, NegativeDistance, Precomputed, Spectrum
 from mercer.reports import Report, report
+from mercer.reports.report import certified
+from mercer.reports.subject import NotApplicable, Subject
 from mercer.solvers import ConjugateGradient
 
 rng = np.random.default_rng(0)
@@ -256,3 +258,30 @@ def test_a_formula_is_printed_once():
 
 def test_the_formula_is_mathematics():
     assert "<math" in report(KernelRidge(Gaussian(1.0)).fit(X, y)).html
+
+
+def test_the_page_shows_bounds_and_the_verdict():
+    page = report(SVC(Gaussian(1.0)).fit(X, labels), X, labels, cv=None)
+    assert '<section id="certificate">' in page.html
+    assert "PAC-Bayes, prior at zero" in page.html
+    assert "certificate: " in str(page)
+    assert "certificate" in page.facts.figures
+
+
+def test_numbers_of_the_certificate_are_those_of_the_model():
+    model = KernelRidge(Gaussian(1.0)).fit(X, X[:, 0])
+    assert certified(Subject.of(model, X, X[:, 0])).best == model.certificate(X, X[:, 0], cv=None).best
+
+
+def test_pipelines_are_told_what_is_not_paid_for():
+    model = make_pipeline(StandardScaler(), SVC(Gaussian(1.0))).fit(X, labels)
+    assert any("pipeline" in note for note in certified(Subject.of(model, X, labels)).notes)
+
+
+def test_models_without_bounds_have_no_section():
+    with pytest.raises(NotApplicable, match="no bounds for KernelPCA"):
+        certified(Subject.of(KernelPCA(Gaussian(1.0)).fit(X), X))
+    with pytest.raises(NotApplicable, match="positive definite"):
+        certified(Subject.of(SVC(NegativeDistance()).fit(X, labels), X, labels))
+    with pytest.raises(NotApplicable, match="training samples"):
+        certified(Subject.of(KernelFisherDiscriminant(Gaussian(1.0)).fit(X, labels)))

@@ -60,8 +60,8 @@ def shares_of_errors(
             notes.append(f"No cross-validation: the smallest class has {counts} samples, fewer than cv={asked.cv}.")
     if asked.held_out is not None:
         new, truth = asked.held_out if labels is not None else (asked.held_out, None)
-        told = np.asarray(model.predict(new))
-        found.append(share("hold-out", told != (1 if truth is None else np.asarray(truth)), exact=True))
+        predicted = np.asarray(model.predict(new))
+        found.append(share("hold-out", predicted != (1 if truth is None else np.asarray(truth)), exact=True))
     return found
 
 
@@ -75,8 +75,8 @@ def mean_errors(
         value = float(values.mean())
         return theory.Estimate(name, value, max(value - half, 0.0), value + half, len(values), exact)
 
-    def error(told: Any, truth: Floats) -> Floats:
-        return np.abs(truth - np.clip(np.asarray(told, dtype=float).reshape(len(truth)), *ends))
+    def error(predicted: Any, truth: Floats) -> Floats:
+        return np.abs(truth - np.clip(np.asarray(predicted, dtype=float).reshape(len(truth)), *ends))
 
     found = [mean("training", losses)]
     if asked.cv is not None:
@@ -115,7 +115,7 @@ def _crossed(model: Any, X: Any, y: Any, folds: Any) -> Array:
     out: Any = None
     for rest, fold in parts:
         other: Any = clone(model)
-        told = np.asarray(other.fit(S.take(rest), None if y is None else y[rest]).predict(S.take(fold)))
-        out = np.empty(len(S), dtype=told.dtype) if out is None else out
-        out[fold] = told
+        predicted = np.asarray(other.fit(S.take(rest), None if y is None else y[rest]).predict(S.take(fold)))
+        out = np.empty(len(S), dtype=predicted.dtype) if out is None else out
+        out[fold] = predicted
     return out

@@ -5,6 +5,7 @@ Symbols: F (n, r) with F F^T ~ K.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -93,8 +94,6 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
         self.max_time = max_time
         self.n_threads = n_threads
 
-    ways = ({"gram": Nystrom(500)}, {"gram": Nystrom(100)})  # what has a factor of few columns
-
     @with_callbacks
     def fit(self, X: Any, y: Any = None) -> KernelFeatures:
         """Find the coordinates.
@@ -119,6 +118,9 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
             self.expansion_ = K.function(np.eye(K.rank))
             self.n_components_ = K.rank
         return self
+
+    def _ways(self) -> tuple[Mapping[str, Any], ...]:
+        return {"gram": Nystrom(500)}, {"gram": Nystrom(100)}  # what has a factor of few columns
 
     def _gram_spec(self, kernel: Any, S: Any) -> GramSpec:
         return Nystrom(_RANK) if self.gram is None else self.gram

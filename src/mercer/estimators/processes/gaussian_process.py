@@ -291,7 +291,8 @@ class GaussianProcessRegressor(Certified, MultiOutputMixin, RegressorMixin, Evid
             )
         return noise[used] if noise.ndim else noise
 
-    ways = ({"gram": Tiles()},)
+    def _ways(self) -> tuple[Mapping[str, Any], ...]:
+        return ({"gram": Tiles()},)
 
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
         spec = super()._gram_spec(kernel, S)

@@ -48,7 +48,7 @@ _GRAPH = {
 
 
 class _Mark(InstanceOf):
-    """What stands for a label that is not known. NaN is equal to nothing, so that it would mark no sample."""
+    """What stands for an unknown label. NaN would mark no sample, since it is equal to nothing."""
 
     def accepts(self, value: Any) -> bool:
         return super().accepts(value) and value == value
@@ -404,7 +404,7 @@ class LaplacianSVC(SVC):
         return self.__dict__.pop("_left_out_loss", np.nan), deformed, coef, intercept, self.n_iter_
 
     def _describe(self, parts: list[Part]) -> None:
-        """Keep the mean hinge loss of left-out labels, if weights are to be compared."""
+        """Keep the mean hinge loss of left-out labels, if weights are compared."""
         if np.ndim(self.manifold) == 0 or len(self.manifold) < 2:
             return
         for part in parts:
@@ -425,7 +425,7 @@ class LaplacianSVC(SVC):
         return self.classes_[self.reduction_.decode(values)]
 
     def _keep(self, coef: Floats, codes: Indices, used: Indices, S: Any) -> None:
-        """Keep which labelled samples are support vectors, as scikit-learn's users look for them."""
+        """Keep which labelled samples are support vectors, under the names that scikit-learn gives them."""
         self.intercept_ = np.atleast_1d(np.asarray(self.intercept_, dtype=float))
         self._store_support(coef, used, S, codes)
         chosen = self._chosen

@@ -1,4 +1,4 @@
-r"""Energies of functions on several graphs, and weights by which graphs that do not fit matter less.
+r"""Energies of functions on several graphs, and weights that make graphs that do not fit count less.
 
 Symbols: W_k the (n, n) weights of graph k, D_k its degrees; L_k its Laplacian, 1 - D^-1/2 W D^-1/2 or (D - W) over the
 mean degree; F the (n, c) values at the nodes, E_k = tr(F' L_k F) their energy, small where F is smooth; beta_k the
@@ -24,7 +24,7 @@ __all__ = ["AnyGraph", "Laplacian", "Mixture", "Networks", "RobustWeights", "as_
 
 
 class AnyGraph(Constraint):
-    """A graph, several graphs, or None; what they are is looked at when they are read. Not free."""
+    """A graph, several graphs, or None; they are checked when they are read. Not free."""
 
     @property
     def accepted(self) -> str:

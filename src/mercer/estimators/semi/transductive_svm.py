@@ -225,7 +225,7 @@ class TransductiveSVC(SVC):
         return slack if self.loss == "hinge" else 0.5 * slack * slack
 
     def _exchange(self, side: Floats, values: Floats, free: Indices) -> bool:
-        """Exchange labels, pair by pair, where that lowers the costs at these values; return whether any were."""
+        """Exchange labels, pair by pair, where that lowers the costs at these values; return whether any changed."""
         f = values[free]
         up, down = free[side[free] > 0], free[side[free] < 0]
         up = up[np.argsort(values[up], kind="stable")]

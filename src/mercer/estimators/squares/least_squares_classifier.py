@@ -13,6 +13,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
+from mercer import selection  # whose names are imported when they are used
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, Boolean, InstanceOf, OneOf, Optional
 from mercer.domains import Samples
@@ -25,7 +26,6 @@ from mercer.estimators.reduction import Reduction, class_weights
 from mercer.estimators.squares.least_squares_machine import Fitted, LeastSquaresMachine, groups_of
 from mercer.gram import Gram, GramSpec
 from mercer.selection.least_squares_evidence import Moderation
-from mercer.selection.sigmoid import couple, normalize
 from mercer.solvers import Solver
 from mercer.targets import Multiclass
 
@@ -288,8 +288,8 @@ class LSSVC(Certified, ClassifierMixin, LeastSquaresMachine):
             ]
         )
         if self.reduction_.votes:
-            return couple(P)
-        return normalize(P) if self.reduction_.kind == "ovr" else normalize(self.reduction_.likelihoods(P))
+            return selection.couple(P)
+        return selection.normalize(P if self.reduction_.kind == "ovr" else self.reduction_.likelihoods(P))
 
     @offered_if(_gives_probabilities)
     def predict_log_proba(self, X: Any) -> Floats:

@@ -6,13 +6,14 @@ P the block of the inverse of (G, 1; 1^T, 0) that maps y to a, s^2 the scale of 
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer import free_parameters
+from mercer import free_parameters, selection  # whose names are imported when they are used
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, OneOf, Optional, Positive
@@ -28,12 +29,9 @@ from mercer.kernels.kernel import offers
 from mercer.kernels.protocols import Differentiable
 from mercer.problems import LinearSystem, Solution, Status
 from mercer.runtime.tiling import blas_for, in_background
-from mercer.selection.hyperparameters import Search, tune
 from mercer.selection.least_squares_evidence import LeastSquaresCriterion, log_evidence_of, posterior_of
 from mercer.selection.least_squares_path import LeastSquaresPath, best_cost, spectrum
 from mercer.selection.leave_one_out import leave_one_out
-from mercer.selection.pruning import prune
-from mercer.selection.units import moved_parameters, shifted, warn_of_search
 from mercer.solvers.linear.cholesky_solver import Factored
 from mercer.solvers.linear.woodbury import NormalFactored
 from mercer.spec import derived
@@ -175,8 +173,8 @@ class LeastSquaresMachine(KernelEstimator):
                 moving=len(moving), resources=self._resources(),
             )  # fmt: skip
             fixed = () if isinstance(self.fixed, str) else tuple(self.fixed)
-            found = tune(
-                criterion, kernel, {"C": start}, fixed=fixed, search=Search(self.restarts, self.random_state),
+            found = selection.tune(
+                criterion, kernel, {"C": start}, fixed=fixed, search=selection.Search(self.restarts, self.random_state),
                 monitor=self._tuning_monitor(run),
             )  # fmt: skip
         if found.status is not Status.CONVERGED:
@@ -187,8 +185,9 @@ class LeastSquaresMachine(KernelEstimator):
         total = sum(float(w[rows].sum()) for rows, _ in parts)
         if self.selection == "evidence":
             total = sum(Y.shape[1] * (float(w[rows].sum()) - 1.0) for rows, Y in parts)
-        self.C_, self.tuned_ = float(found.beside["C"]), shifted(found, total * float(np.log(unit)))
-        warn_of_search(*moved_parameters(found), np.inf, found.kernel)
+        units = importlib.import_module("mercer.selection.units")
+        self.C_, self.tuned_ = float(found.beside["C"]), units.shifted(found, total * float(np.log(unit)))
+        units.warn_of_search(*units.moved_parameters(found), np.inf, found.kernel)
         return found.kernel
 
     def _tuning_monitor(self, run: Run) -> Any:
@@ -298,7 +297,7 @@ class LeastSquaresMachine(KernelEstimator):
         Plan(f"pruning of {n} samples", {"matrix of those left": 8 * n * n}, ("prune=None",)).require(self.memory)
         assert self.prune is not None
         with run.stage("pruning", 0.95):
-            found = prune(K.array, Y, self.C_, w, fraction=self.prune, loss=loss, monitor=run.monitor)
+            found = selection.prune(K.array, Y, self.C_, w, fraction=self.prune, loss=loss, monitor=run.monitor)
         coef = np.zeros(Y.shape)
         coef[found.support] = found.coef
         self.pruning_sizes_, self.pruning_errors_ = found.sizes, found.errors

@@ -13,6 +13,7 @@ from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
 
+from mercer import solvers  # whose names are imported when they are used
 from mercer.arrays import Array, Floats
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.errors import ParameterError
@@ -21,9 +22,10 @@ from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import fitting
 from mercer.estimators.reduction import class_weights
 from mercer.gram import Gram, GramSpec
+from mercer.gram.gram import is_low_rank
 from mercer.losses import Logistic, Multinomial
 from mercer.problems import SmoothRisk
-from mercer.solvers import Newton, PrimalNewton, Solver
+from mercer.solvers import Newton, Solver
 from mercer.spec import derived
 from mercer.targets import Multiclass
 
@@ -159,8 +161,8 @@ class KernelLogisticRegression(Certified, ClassifierMixin, KernelEstimator):
         require_no_twice(self, _TOL, _MAX_ITER)
 
     def _default_solver(self, gram: Gram) -> Solver:
-        if PrimalNewton.suits(gram, Logistic()):
-            return PrimalNewton(self.tol, max_iter=self.max_iter)
+        if is_low_rank(gram) and solvers.PrimalNewton.suits(gram, Logistic()):
+            return solvers.PrimalNewton(self.tol, max_iter=self.max_iter)
         return Newton(self.tol, self.max_iter)
 
     @with_callbacks

@@ -23,7 +23,7 @@ class ClassHierarchy(FiniteSpace):
     .. math:: f(x, y) = \sum_{v \succeq y} f_v(x), \qquad
         k((x, y), (x', y')) = |\{v : v \succeq y, v \succeq y'\}| \; k(x, x')
 
-    Each node has a function, and a class adds up those on the way from the root to it (but for the root itself, which
+    Each node has a function, and a class adds up those on the path from the root to it (but for the root itself, which
     all have in common), so that what is said of "animal" is learned from cats and dogs alike.
 
     Seed: [HSS] Section 3.1.4, Eq. (88), with the joint kernel of a tree of labels.
@@ -52,17 +52,17 @@ class ClassHierarchy(FiniteSpace):
         self.parents = parents
         self.classes = classes
 
-    def _way(self, label: Any) -> list[Any]:
+    def _path(self, label: Any) -> list[Any]:
         """Return a label and all above it."""
-        way = [label]
-        while way[-1] in self.parents:
-            way.append(self.parents[way[-1]])
-            if len(way) > len(self.parents) + 1:
+        path = [label]
+        while path[-1] in self.parents:
+            path.append(self.parents[path[-1]])
+            if len(path) > len(self.parents) + 1:
                 raise ParameterError(
                     f"parents lead from {label!r} in a circle; a tree is accepted. Give each label one parent, and the "
                     "labels at the top none."
                 )
-        return way
+        return path
 
     def learn(self, y: Any) -> Self:
         classes = Multiclass().learn(y).classes
@@ -74,7 +74,7 @@ class ClassHierarchy(FiniteSpace):
                 f"{', '.join(map(repr, sorted(map(str, known))[:10]))}. Add it to parents."
             )
         for label in known:
-            self._way(label)
+            self._path(label)
         return self.replace(classes=classes)
 
     def encode(self, y: Any) -> Array:
@@ -84,13 +84,14 @@ class ClassHierarchy(FiniteSpace):
         return np.asarray(self.classes)[np.asarray(outputs, dtype=np.intp)]
 
     def tables(self) -> tuple[Floats, Floats, Floats]:
-        ways = [self._way(label) for label in np.asarray(self.classes).tolist()]
-        tops = {way[-1] for way in ways}
-        common = tops if len(tops) == 1 else set()  # one root is in all ways and tells nothing
+        paths = [self._path(label) for label in np.asarray(self.classes).tolist()]
+        tops = {path[-1] for path in paths}
+        common = tops if len(tops) == 1 else set()  # one root is in all paths and tells nothing
         nodes = {
-            node: place for place, node in enumerate(dict.fromkeys(v for way in ways for v in way if v not in common))
+            node: place
+            for place, node in enumerate(dict.fromkeys(v for path in paths for v in path if v not in common))
         }
-        psi = np.zeros((len(ways), len(nodes)))
-        for row, way in zip(psi, ways, strict=True):
-            row[[nodes[v] for v in way if v not in common]] = 1.0
-        return psi, np.empty((len(ways), 0)), np.abs(psi[:, None] - psi).sum(axis=2)
+        psi = np.zeros((len(paths), len(nodes)))
+        for row, path in zip(psi, paths, strict=True):
+            row[[nodes[v] for v in path if v not in common]] = 1.0
+        return psi, np.empty((len(paths), 0)), np.abs(psi[:, None] - psi).sum(axis=2)

@@ -1,4 +1,4 @@
-"""The fit of machines whose risk is smooth: a descent that says how far it came."""
+"""The fit of machines whose risk is smooth: a descent that says how far it got."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class JointLabels(_Collections):
         return np.asarray(output, dtype=float)[:, None], np.empty(0)
 
     def _losses(self, found: Any, wrong: Any, positive: int, sites: int) -> Any:
-        """Return the loss where so many of the positive objects were found, and so many others were taken for one."""
+        """Return the loss for given numbers of true and false positives."""
         if self.measure == "error":
             return (positive - found + wrong) / sites
         if self.measure == "precision":
@@ -201,7 +201,7 @@ class JointRanking(_Collections):
         return 1.0 - right / of if of else 0.0
 
     def agreement(self, truth: Any, output: Any) -> tuple[float, float]:
-        """Return how many pairs are in the right order, and of how many."""
+        """Return how many pairs are in the right order, and how many there are."""
         y = np.asarray(truth)[np.asarray(output)]
         return float(np.sum((y == 0) * np.cumsum(y == 1))), float(np.sum(y == 1) * np.sum(y == 0))
 

@@ -204,7 +204,7 @@ class MultilabelSVC(ClassifierMixin, KernelEstimator):
 
 
 def _columns(y: Any) -> int:
-    """Return how many columns y has; of what is no table, some number that the reader of tables looks at again."""
+    """Return how many columns y has; for anything but a table, a number that its reader checks again."""
     try:
         shape = np.asarray(y).shape
     except ValueError:  # rows of different lengths

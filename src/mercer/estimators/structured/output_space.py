@@ -182,12 +182,12 @@ class OutputSpace(Spec):
         return Constraint(self.key(output), psi - other, g - weights, self.loss(truth, output))
 
     def agreement(self, truth: Any, output: Any) -> tuple[float, float]:
-        """Return how much of an output is right, and of how much: what a score of predictions adds up."""
+        """Return how much of an output is right, and how much there is of it; a score adds these up."""
         return float(self.loss(truth, output) == 0.0), 1.0
 
 
 class FiniteSpace(OutputSpace):
-    """A space with few outputs, all of one site: whatever is asked is found by looking at all of them.
+    """A space with few outputs, all of one site: every question is answered by looking at all of them.
 
     A subclass gives `tables`: psi (c, D), g (c, G) and the losses (c, c), from the true output to the predicted one.
     """

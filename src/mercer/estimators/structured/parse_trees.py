@@ -27,7 +27,7 @@ _MOST = 2**16  # outputs that are listed
 
 @dataclass(frozen=True)
 class Parse:
-    """A binary tree over some words: its nodes (i, j, label, rule), sorted; of a single word the rule is -1."""
+    """A binary tree over some words: its nodes (i, j, label, rule), sorted; the rule of a single word is -1."""
 
     nodes: tuple[tuple[int, int, int, int], ...]
 
@@ -174,7 +174,7 @@ class ParseTrees(OutputSpace):
         return float(len(output.spans - truth.spans))
 
     def agreement(self, truth: Any, output: Any) -> tuple[float, float]:
-        """Return how many labelled spans are right, and of how many."""
+        """Return how many labelled spans are right, and how many there are."""
         return float(len(output.spans & truth.spans)), float(len(output.spans))
 
     def _inside(self, F: Floats, w: Floats, reduce: Any, bonus: Floats | None = None) -> Floats:

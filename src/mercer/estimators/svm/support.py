@@ -15,18 +15,18 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from mercer import kernels  # whose names are imported when they are used
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan, Resources, budget, parse_bytes
 from mercer.constraints import AnyOf, Boolean, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller
-from mercer.estimators.estimator import KernelEstimator, unwatched
+from mercer.estimators.estimator import KernelEstimator, foreign, unwatched
 from mercer.estimators.fits import Run
 from mercer.gram import Dense, Expansion, Gram, GramSpec, Tiles
 from mercer.gram.gram import is_streamed, is_undecided
-from mercer.kernels import Kernel, Linear
+from mercer.kernels import Kernel
 from mercer.kernels.kernel import overflow_error
-from mercer.kernels.kernel_names import GAMMA, kernel_from_word
 from mercer.problems import Solution, Status
 from mercer.runtime.tiling import run_tasks, thread_count
 from mercer.solvers import SMO, Solver
@@ -84,12 +84,12 @@ class SupportVectorMachine(KernelEstimator):
 
     def _kernel_of_word(self, word: str, S: Vectors, weight: Floats | None = None) -> Kernel:
         """Return what scikit-learn's support vector machines mean by a name: gamma="scale", coef0=0."""
-        gamma = GAMMA.get(word) if self.gamma is None else self.gamma
+        gamma = foreign().GAMMA.get(word) if self.gamma is None else self.gamma
         if gamma is None or gamma == "scale":
             gamma = 1.0 if word == "linear" else _scale(S, weight)
         elif gamma == "auto":
             gamma = 1.0 / max(S.width, 1)
-        return kernel_from_word(word, S.width, gamma, self.degree, 0.0 if self.coef0 is None else self.coef0)
+        return foreign().kernel_from_word(word, S.width, gamma, self.degree, 0.0 if self.coef0 is None else self.coef0)
 
     def _learned_kernel(self, kernel: Kernel, S: Samples, y: Any, w: Floats) -> Kernel:
         """Return the kernel with what is learned from the samples that count, each by its weight."""
@@ -180,7 +180,7 @@ class SupportVectorMachine(KernelEstimator):
     @property
     def coef_(self) -> Floats:
         """Weights of the columns, one row per function; only for the linear kernel."""
-        if not isinstance(getattr(self, "kernel_", None), Linear) or not isinstance(self.expansion_, Expansion):
+        if not isinstance(getattr(self, "kernel_", None), kernels.Linear) or not isinstance(self.expansion_, Expansion):
             raise AttributeError("coef_ exists only after fit with kernel=Linear()")
         coef = self.expansion_.coef
         samples = cast(Vectors, self.expansion_.samples)
@@ -192,7 +192,7 @@ class SupportVectorMachine(KernelEstimator):
         """Return the large buffers of a fit by name, in bytes, before anything is allocated."""
         given = self.gram is not None and not is_undecided(self.gram)
         spec: Any = self.gram if given else self._default_gram(n_samples)
-        kernel = self._known_kernel(Linear)
+        kernel = self._known_kernel(lambda: kernels.Linear())
         side = Resources(self.memory).largest_order(min(n_samples, 3072))
         own = {
             "packed samples": 8 * n_samples * n_features,

@@ -15,7 +15,8 @@ from mercer.domains.samples import packed_pair
 from mercer.kernels.abilities import Differentiated, pullback
 from mercer.kernels.composite import ATOM, Inheriting, enclosed
 from mercer.kernels.kernel import Kernel, offered
-from mercer.kernels.pair_forms import PairTerm, gathered, learned, pair_function
+from mercer.kernels.pair_forms import gathered, learned, pair_function
+from mercer.kernels.protocols import PairTerm
 from mercer.spec import derived
 
 __all__ = ["DirectSum", "Tensor"]

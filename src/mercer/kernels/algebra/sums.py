@@ -7,6 +7,7 @@ Every node asks its terms for the same tile, so that bases they share are comput
 from __future__ import annotations
 
 import functools
+import importlib
 import math
 import operator
 from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -15,16 +16,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mercer import domains  # whose names are imported when they are used
 from mercer.arrays import Floats
 from mercer.constraints import Interval
-from mercer.domains import Pairs, Samples, Vectors
+from mercer.domains import Samples, Vectors
 from mercer.kernels.abilities import Differentiated, DifferentiatedByTiles, DifferentiatedInInputs, Featured, derivative
 from mercer.kernels.comparison import View
 from mercer.kernels.composite import POWER, PRODUCT, SUM, Inheriting, Terms, Wrapped, enclosed, row_products
-from mercer.kernels.kernel import Kernel, Tiled, feature_count, log_integral, narrowed
-from mercer.kernels.pair_forms import PairTerm, pair_function, pair_terms
+from mercer.kernels.kernel import Kernel, Tiled, feature_count, log_integral, narrowed, pair_terms
 from mercer.kernels.power_series import Series
-from mercer.kernels.protocols import Pullback
+from mercer.kernels.protocols import PairTerm, Pullback
 from mercer.spec import derived
 
 __all__ = ["Constant", "Product", "Scaled", "Sum"]
@@ -139,7 +140,7 @@ class Sum(Inheriting, Terms, Featured, DifferentiatedByTiles, DifferentiatedInIn
 
     def compile(self, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
         """Return f(x) = sum_i coef_i k(s_i, x) of pairs by matrices between their members; of others None."""
-        return pair_function(self, samples, coef) if isinstance(samples, Pairs) else None
+        return _pair_function(self, samples, coef)
 
     def series(self) -> Series:
         """Add the series of the terms."""
@@ -360,7 +361,7 @@ class Scaled(Inheriting, Wrapped, Featured, DifferentiatedByTiles, Differentiate
 
     def compile(self, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
         """Return f(x) = sum_i coef_i k(s_i, x) of pairs by matrices between their members; of others None."""
-        return pair_function(self, samples, coef) if isinstance(samples, Pairs) else None
+        return _pair_function(self, samples, coef)
 
     def series(self) -> Series:
         """Return a times the kernel's series."""
@@ -501,6 +502,12 @@ class Constant(Tiled, Featured, Differentiated, DifferentiatedInInputs):
     def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return zeros."""
         return np.zeros((len(A), A.X.shape[1] if hasattr(A, "X") else 0))  # pyright: ignore
+
+
+def _pair_function(kernel: Kernel, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
+    if pair_terms(kernel) is None or not isinstance(samples, domains.Pairs):  # others do not import kernels on pairs
+        return None
+    return importlib.import_module("mercer.kernels.pair_forms").pair_function(kernel, samples, coef)
 
 
 def _variance(kernel: Kernel) -> float | None:

@@ -19,7 +19,8 @@ from mercer.domains.pairs import occurring
 from mercer.domains.samples import packed_pair
 from mercer.kernels.abilities import Differentiated, pullback
 from mercer.kernels.kernel import Kernel, offered, overflow_error
-from mercer.kernels.pair_forms import SAME, PairTerm, gathered, learned, pair_function
+from mercer.kernels.pair_forms import gathered, learned, pair_function
+from mercer.kernels.protocols import SAME, PairTerm
 from mercer.runtime.tiling import all_finite
 from mercer.spec import derived
 

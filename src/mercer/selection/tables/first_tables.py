@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,6 @@ from mercer.selection.automatic import text_kernel
 from mercer.selection.tables.column_lengths import Rows
 from mercer.selection.tables.table_choice import AVERAGED, FOLDS, Candidate, codes_of, compare_lengths, encoded_kernel
 from mercer.selection.tables.table_encoder import TableEncoder
-from mercer.selection.tables.text_column import TextColumn
 
 __all__ = [
     "AVERAGED",
@@ -140,7 +140,10 @@ def _text_kernel(name: Any, values: Sequence[Any]) -> Kernel:
     """Return a kernel for a column of texts, some of which may be missing."""
     held = [str(text) for text in values if not is_missing(text)]
     kernel = text_kernel(held)
-    return kernel.on(name) if len(held) == len(values) else kernel.of(TextColumn(name).fit({name: values}))
+    if len(held) == len(values):
+        return kernel.on(name)
+    filled = importlib.import_module("mercer.selection.tables.text_column").TextColumn(name)
+    return kernel.of(filled.fit({name: values}))
 
 
 def _parts(columns: Mapping[Any, Any], kinds: Mapping[Any, str]) -> tuple[dict[Any, Any], dict[Any, Any]]:

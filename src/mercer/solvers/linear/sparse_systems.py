@@ -166,7 +166,7 @@ class _System:
             return float((np.abs(left).max(axis=1) / self.masses(X)).max(initial=0.0))
         return _longest(left) / self.scale
 
-    def each(self, function: Any, *arrays: Any, width: int = 0) -> Floats:
+    def in_blocks(self, function: Any, *arrays: Any, width: int = 0) -> Floats:
         """Call a compiled function on spans of rows, in threads, and add what each of them sums up, (2, width)."""
         sums = np.zeros((len(self.parts), 2, width))
 
@@ -184,14 +184,14 @@ class _System:
         out = np.array(B, dtype=float, order="C")
         used = X.any(axis=1)  # labels are few: most rows of a first X are zero
         if used.any():
-            self.each(_left, *self.csr, self.diagonal, used, X, out)
+            self.in_blocks(_left, *self.csr, self.diagonal, used, X, out)
         return out
 
     def values(self, kind: Any) -> Floats:
         """Return the entries of V, all below one."""
         if kind not in self.scaled:
             out = np.empty(len(self.csr[0]), dtype=kind)
-            self.each(_scaled, *self.csr, self.roots, out)
+            self.in_blocks(_scaled, *self.csr, self.roots, out)
             self.scaled[kind] = out
         return self.scaled[kind]
 
@@ -243,7 +243,7 @@ class _Run:
 
     def step(self) -> None:
         """Take a step; columns that have no direction stay as they are."""
-        now, bent = self.system.each(_product, *self.csr, self.R, self.Q, width=self.width)
+        now, bent = self.system.in_blocks(_product, *self.csr, self.R, self.Q, width=self.width)
         moving = now > 0.0
         beta = np.divide(now, self.gamma, out=np.zeros_like(now), where=moving & (self.gamma > 0.0))
         back = np.divide(beta * now, self.alpha, out=np.zeros_like(beta), where=self.alpha > 0.0)
@@ -252,7 +252,7 @@ class _Run:
         self.gamma = np.where(moving, now, self.gamma)
         numbers = self.alpha.astype(self.kind), beta.astype(self.kind)
         arrays = self.X, self.R, self.P, self.S, self.Q
-        squares, largest = self.system.each(_move, self.weights, self.measure, arrays, *numbers, width=self.width)
+        squares, largest = self.system.in_blocks(_move, self.weights, self.measure, arrays, *numbers, width=self.width)
         self.length = float(np.sqrt(squares.max(initial=0.0)))
         of_columns = self.length * self.unit / self.system.scale
         self.residual = float(largest.max(initial=0.0)) if len(self.measure) else of_columns
@@ -264,7 +264,7 @@ class _Run:
     def subtract(self, left: Floats) -> None:
         """Subtract A times what was found, in double precision."""
         system = self.system
-        system.each(_subtract, *system.csr, system.roots, self.unit, self.X, left)
+        system.in_blocks(_subtract, *system.csr, system.roots, self.unit, self.X, left)
 
 
 def cache_rows(n: int, c: int, kind: Any) -> Floats:

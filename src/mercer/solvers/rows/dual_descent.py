@@ -195,7 +195,7 @@ class _Run:
         while not self.answer:
             if not resumed:
                 self.before = float(self.state[_EPOCHS])
-                self.left = min((self.worth - self.spent) / (3.0 * self.each), 1e18)
+                self.left = min((self.worth - self.spent) / (3.0 * self.per_sample), 1e18)
             resumed = False
             done = self.descend()
             self.spent += 3.0 * len(self.rows.data) * max(self.state[_EPOCHS] - self.before, 1.0)
@@ -218,13 +218,13 @@ class _Run:
         return self.answer if isinstance(self.answer, Status) else Status.STOPPED
 
     @property
-    def each(self) -> float:
+    def per_sample(self) -> float:
         """Numbers in a row."""
         return max(1.0, len(self.rows.data) / len(self.rows))
 
     def descend(self) -> bool:
         """Descend until each step of a pass was short (then true), enough samples were visited, or passes ran out."""
-        limit = max(1, int(_WORK / (self.each + 16.0)))  # samples of one call
+        limit = max(1, int(_WORK / (self.per_sample + 16.0)))  # samples of one call
         self.state[_TOL] = self.inner
         while True:
             self.state[_SHARE] = share = max(1.0, min(limit, self.left))
