@@ -88,6 +88,7 @@ class OutputSpace(Spec):
     """
 
     has_sites: bool = False  # whether a sample is a sequence of objects
+    own_networks: bool = False  # whether a sample is a pair of such a sequence and its own network
 
     @property
     def width(self) -> int:
@@ -117,6 +118,10 @@ class OutputSpace(Spec):
         """Return the space that knows these outputs, and their codes."""
         learned = self.learn(y)
         return learned, learned.encode(y)
+
+    def on(self, network: Any, sites: int) -> Self:
+        """Return the space of a sample with its own network on so many sites; of spaces with `own_networks`."""
+        raise NotImplementedError(f"{type(self).__name__} has the same structure for all samples")
 
     # scores -------------------------------------------------------------------------------------------
 

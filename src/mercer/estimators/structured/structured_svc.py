@@ -164,7 +164,7 @@ class StructuredSVC(StructuredRisk):
             if self.method == "one_slack":
                 found = self._cut_jointly(K, data, blocks, monitor)
             else:
-                found = self._ascended(K, blocks, monitor)
+                found = self._ascended(K, data, blocks, monitor)
         if found.status is not Status.CONVERGED:
             hard = " With C=inf there is no solution unless the samples can be separated: give a finite C."
             warn_caller(
@@ -181,14 +181,14 @@ class StructuredSVC(StructuredRisk):
         for i, code in enumerate(codes):
             sites = np.arange(offsets[i], offsets[i + 1])
             for truth, share in self.target_.truths(code) if len(sites) else ():
-                blocks.append(Block(sites, truth, float(self.C * w[i] * share)))
+                blocks.append(Block(sites, (i, truth), float(self.C * w[i] * share)))
                 owners.append(i)
         return blocks, np.array(owners, dtype=np.intp)
 
-    def _ascended(self, K: Gram, blocks: list[Block], monitor: Any) -> Ascent:
+    def _ascended(self, K: Gram, data: Outputs, blocks: list[Block], monitor: Any) -> Ascent:
         values = values_of(K, self.target_.width, self.target_.extras)
         solve = wolfe if self.method == "frank_wolfe" else ascend
-        return solve(blocks, values, self.target_.oracle(self.rescaling), self.tol, self.max_iter, monitor)
+        return solve(blocks, values, data.spaces.oracle(self.rescaling), self.tol, self.max_iter, monitor)
 
     def _cut_jointly(self, K: Any, data: Outputs, blocks: list[Block], monitor: Any) -> Ascent:
         if not isinstance(K, HasFactor):
@@ -200,7 +200,7 @@ class StructuredSVC(StructuredRisk):
         space, cost = self.target_, float(self.C) * data.weight
 
         def search(F: Floats, w: Floats) -> Violations:
-            return space.violations(F, data.offsets, w, data.codes, cost, self.rescaling)
+            return data.spaces.violations(F, data.offsets, w, data.codes, cost, self.rescaling)
 
         costs = np.array([block.cost for block in blocks])
         return cut_jointly(K, search, space.width, space.extras, costs, float(self.tol), self.max_iter, monitor)

@@ -177,7 +177,7 @@ def test_one_slack_has_the_optimum_of_all_slacks(name, rescaling):
 
 def of_each(model, given, y, rescaling):
     """Values at the sites of each sample, and all its constraints."""
-    space, (F, offsets) = model.target_, model._values(given)
+    space, (F, offsets, _) = model.target_, model._values(given)
     for code, a, b in zip(space.encode(y), offsets[:-1], offsets[1:], strict=True):
         for truth, _ in space.truths(code):
             every = [space.constraint(truth, other, b - a) for other in space.outputs(b - a)]
