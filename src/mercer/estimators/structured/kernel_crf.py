@@ -16,6 +16,7 @@ from mercer.estimators.estimator import unwatched
 from mercer.estimators.fits import Run
 from mercer.estimators.offered import offered_if
 from mercer.estimators.structured.class_spaces import ClassLabels
+from mercer.estimators.structured.conditional_risk import conditional_risk, observed
 from mercer.estimators.structured.greedy_sites import carried
 from mercer.estimators.structured.label_sequences import LabelSequences
 from mercer.estimators.structured.output_space import FiniteSpace
@@ -171,7 +172,7 @@ class KernelCRF(StructuredRisk):
     def _find(self, K: Gram, data: Outputs, run: Run) -> None:
         space = self.target_
         space.sums(np.zeros((1, space.width)), np.zeros(space.extras))  # or an error says that there are none
-        risk = self._risk(data)
+        risk = conditional_risk(data, float(self.C), exponential=self.loss == "exponential")
         unwatched(K)
         with run.stage("descent", 1.0), serial_blas():
             minimise = functools.partial(self._minimise, risk, run)
@@ -215,40 +216,13 @@ class KernelCRF(StructuredRisk):
                 "that are not negative, held by gram=Features(), classes or sequences of labels, loss='log' and all "
                 "sites. Use method='lbfgs'."
             )
-        psi, g, owner = self._observed(data)
+        psi, g, owner = observed(data)
         cost = float(self.C) * data.weight
         sums = np.asarray(K.matrix.sum(axis=1)).ravel() * psi.sum(axis=1)  # whatever the labels are
         largest = float(np.max(np.bincount(owner, sums, len(cost)) + g.sum(axis=1)))
         seen = K.moment(cost[owner, None] * psi), cost @ g
         monitor = run.solver_monitor(float(self.tol)) if run.watched else None
         return scale_iteratively(K, risk, seen, max(largest, 1.0), float(self.tol), self.max_iter, monitor)
-
-    def _observed(self, data: Outputs) -> tuple[Floats, Floats, Indices]:
-        """Return psi of the true outputs at all sites, g of each sample, and the sample of each site."""
-        space, offsets = self.target_, data.offsets
-        psi, g = np.zeros((int(offsets[-1]), space.width)), np.zeros((len(data.codes), space.extras))
-        for i, code in enumerate(data.codes):
-            rows = slice(offsets[i], offsets[i + 1])
-            psi[rows], g[i] = data.spaces[i].features(code, int(offsets[i + 1] - offsets[i]))
-        return psi, g, np.repeat(np.arange(len(data.codes)), np.diff(offsets))
-
-    def _risk(self, data: Outputs) -> Any:
-        """Return the sum of the losses as a function of the values at the sites and of the weights."""
-        spaces, codes, offsets, C = data.spaces, data.codes, data.offsets, float(self.C) * data.weight
-        psi, g, owner = self._observed(data)
-
-        def risk(F: Floats, weights: Floats) -> tuple[float, Floats, Floats]:
-            logs, expected, extra = spaces.sums_of_all(F, offsets, weights, C)
-            own = np.bincount(owner, np.einsum("sd,sd->s", psi, F), len(codes)) + g @ weights
-            odds = C  # dR / d(logs - own)
-            value = float(C @ (logs - own))
-            if self.loss == "exponential":
-                odds = C * np.exp(logs - own)
-                value = float(np.sum(odds - C))
-                extra = spaces.sums_of_all(F, offsets, weights, odds)[2] if len(extra) else extra
-            return value, odds[owner, None] * (expected - psi), extra - odds @ g
-
-        return risk
 
     def _require_exact(self, K: Gram) -> None:
         if not self.gram_.exact:

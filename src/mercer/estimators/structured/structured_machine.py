@@ -25,7 +25,7 @@ from mercer.gram import Gram
 from mercer.problems import Solution, Status
 from mercer.targets.target import sample_weights
 
-__all__ = ["Outputs", "Sites", "StructuredMachine", "StructuredRisk"]
+__all__ = ["Outputs", "Sites", "StructuredMachine", "StructuredRisk", "flattened"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ class StructuredMachine(ClassifierMixin, KernelEstimator):
         if not self._space().has_sites:
             return self._pack(X)
         objects, networks = _parted(X, self._space())
-        flat, offsets = _flattened(objects)
+        flat, offsets = flattened(objects)
         S, kernel = self._pack(flat)
         return Sites(S, offsets, networks), kernel
 
@@ -111,7 +111,7 @@ class StructuredMachine(ClassifierMixin, KernelEstimator):
             F = F.reshape(len(F), -1)
             return F, np.arange(len(F) + 1, dtype=np.intp), SampleSpaces(self.target_)
         objects, networks = _parted(X, self.target_)
-        flat, offsets = _flattened(objects)
+        flat, offsets = flattened(objects)
         spaces = SampleSpaces(self.target_, networks, offsets)
         if not offsets[-1]:
             return np.empty((0, self.target_.width)), offsets, spaces
@@ -206,7 +206,7 @@ def _parted(X: Any, space: OutputSpace) -> tuple[Any, list[Any] | None]:
     return [row[0] for row in rows], [row[1] for row in rows]
 
 
-def _flattened(X: Any) -> tuple[Any, Indices]:
+def flattened(X: Any) -> tuple[Any, Indices]:
     """Return the objects of all sequences one after another, and where each sequence begins."""
     if isinstance(X, Samples) or not hasattr(X, "__iter__") or isinstance(X, (str, bytes)):
         raise DomainError(
