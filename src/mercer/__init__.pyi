@@ -109,6 +109,7 @@ from mercer.estimators.structured.output_space import FiniteSpace as FiniteSpace
 from mercer.estimators.structured.output_space import OutputSpace as OutputSpace
 from mercer.estimators.structured.parse_trees import ParseTrees as ParseTrees
 from mercer.estimators.structured.rank_svm import RankSVM as RankSVM
+from mercer.estimators.structured.sequence_process import GaussianProcessSequenceClassifier as GaussianProcessSequenceClassifier
 from mercer.estimators.structured.structured_perceptron import StructuredPerceptron as StructuredPerceptron
 from mercer.estimators.structured.structured_svc import StructuredSVC as StructuredSVC
 from mercer.estimators.svm.adatron import KernelAdatron as KernelAdatron
@@ -185,6 +186,7 @@ __all__ = [
     "GaussianProcessClassifier",
     "GaussianProcessMixture",
     "GaussianProcessRegressor",
+    "GaussianProcessSequenceClassifier",
     "GraphicalStructure",
     "GroupLasso",
     "HuberSVR",

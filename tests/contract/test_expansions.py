@@ -110,7 +110,9 @@ RAW = {
     "SpectralClustering": _of_shares,
     "DiffusionMap": _of_shares,
     "OrdinalSVC": _between_thresholds,
-    **dict.fromkeys(("StructuredSVC", "StructuredPerceptron", "KernelCRF"), _of_outputs),
+    **dict.fromkeys(
+        ("StructuredSVC", "StructuredPerceptron", "KernelCRF", "GaussianProcessSequenceClassifier"), _of_outputs
+    ),
     "ExponentialDensity": lambda machine, A: _of_logarithms(machine, A),
     "ParzenDensity": lambda machine, A: np.exp(machine.score_samples(A)) * _mass(machine),
     **dict.fromkeys(("SVC", "NuSVC", "MarginBoundSVC", "RelativeMarginMachine"), _by_pairs),

@@ -47,6 +47,7 @@ def check_output_space(space: OutputSpace, y: Any) -> None:
         if sizes[i]:
             assert _same(found[i], learned.best(part, w)), f"{space!r}: best_of_all is not the best of each"
             _check_sample(learned, part, w, truth)
+    _check_violations(learned, codes, F, offsets, w)
     _check_sums_of_all(learned, F, offsets, w)
 
 
@@ -92,6 +93,17 @@ def _check_sample(space: OutputSpace, F: Any, w: Any, truth: Any) -> None:
             margin = seen.loss - float(np.vdot(seen.psi, F) + seen.g @ w)
             assert abs(margin - margins.max()) <= close, f"{name}: violated ({rescaling}) is not the most violated"
     _check_sums(space, F, w, every, scores)
+
+
+def _check_violations(space: OutputSpace, codes: Any, F: Any, offsets: Any, w: Any) -> None:
+    """Check that the constraints of all samples are those of each, added up."""
+    cost = 1.0 + np.arange(len(codes))
+    found, wanted = (
+        space.violations(F, offsets, w, codes, cost),
+        OutputSpace.violations(space, F, offsets, w, codes, cost),
+    )
+    for name, a, b in zip(wanted._fields, found, wanted, strict=True):
+        assert np.allclose(a, b, atol=1e-9), f"{space!r}: {name} of violations is not the sum over samples"
 
 
 def _check_sums(space: OutputSpace, F: Any, w: Any, every: list[Any], scores: Any) -> None:

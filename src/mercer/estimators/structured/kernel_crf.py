@@ -16,6 +16,7 @@ from mercer.estimators.estimator import unwatched
 from mercer.estimators.fits import Run
 from mercer.estimators.offered import offered_if
 from mercer.estimators.structured.class_spaces import ClassLabels
+from mercer.estimators.structured.conditional_risk import conditional_risk, observed
 from mercer.estimators.structured.greedy_sites import carried
 from mercer.estimators.structured.label_sequences import LabelSequences
 from mercer.estimators.structured.output_space import FiniteSpace
@@ -171,7 +172,7 @@ class KernelCRF(StructuredRisk):
     def _find(self, K: Gram, data: Outputs, run: Run) -> None:
         space = self.target_
         space.sums(np.zeros((1, space.width)), np.zeros(space.extras))  # or an error says that there are none
-        risk = self._risk(data)
+        risk = conditional_risk(data, float(self.C), exponential=self.loss == "exponential")
         unwatched(K)
         with run.stage("descent", 1.0), serial_blas():
             minimise = functools.partial(self._minimise, risk, run)
@@ -215,40 +216,13 @@ class KernelCRF(StructuredRisk):
                 "that are not negative, held by gram=Features(), classes or sequences of labels, loss='log' and all "
                 "sites. Use method='lbfgs'."
             )
-        psi, g, owner = self._observed(data)
+        psi, g, owner = observed(data)
         cost = float(self.C) * data.weight
         sums = np.asarray(K.matrix.sum(axis=1)).ravel() * psi.sum(axis=1)  # whatever the labels are
         largest = float(np.max(np.bincount(owner, sums, len(cost)) + g.sum(axis=1)))
         seen = K.moment(cost[owner, None] * psi), cost @ g
         monitor = run.solver_monitor(float(self.tol)) if run.watched else None
         return scale_iteratively(K, risk, seen, max(largest, 1.0), float(self.tol), self.max_iter, monitor)
-
-    def _observed(self, data: Outputs) -> tuple[Floats, Floats, Indices]:
-        """Return psi of the true outputs at all sites, g of each sample, and the sample of each site."""
-        space, offsets = self.target_, data.offsets
-        psi, g = np.zeros((int(offsets[-1]), space.width)), np.zeros((len(data.codes), space.extras))
-        for i, code in enumerate(data.codes):
-            rows = slice(offsets[i], offsets[i + 1])
-            psi[rows], g[i] = space.features(code, int(offsets[i + 1] - offsets[i]))
-        return psi, g, np.repeat(np.arange(len(data.codes)), np.diff(offsets))
-
-    def _risk(self, data: Outputs) -> Any:
-        """Return the sum of the losses as a function of the values at the sites and of the weights."""
-        space, codes, offsets, C = self.target_, data.codes, data.offsets, float(self.C) * data.weight
-        psi, g, owner = self._observed(data)
-
-        def risk(F: Floats, weights: Floats) -> tuple[float, Floats, Floats]:
-            logs, expected, extra = space.sums_of_all(F, offsets, weights, C)
-            own = np.bincount(owner, np.einsum("sd,sd->s", psi, F), len(codes)) + g @ weights
-            odds = C  # dR / d(logs - own)
-            value = float(C @ (logs - own))
-            if self.loss == "exponential":
-                odds = C * np.exp(logs - own)
-                value = float(np.sum(odds - C))
-                extra = space.sums_of_all(F, offsets, weights, odds)[2] if space.extras else extra
-            return value, odds[owner, None] * (expected - psi), extra - odds @ g
-
-        return risk
 
     def _require_exact(self, K: Gram) -> None:
         if not self.gram_.exact:
@@ -260,7 +234,7 @@ class KernelCRF(StructuredRisk):
     @offered_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class, (m, c), in the order of ``classes_``."""
-        F, _ = self._values(X)
+        F = self._values(X)[0]
         space: Any = self.target_
         return space.probabilities(F, self.weights_)[0]
 
@@ -277,13 +251,13 @@ class KernelCRF(StructuredRisk):
         ----------
         X : list of sequences
         """
-        F, offsets = self._values(X)
+        F, offsets, spaces = self._values(X)
         space: Any = self.target_
         if not hasattr(space, "marginals_of_all"):
             raise CapabilityError(
                 f"{type(space).__name__} has no positions; marginals are those of LabelSequences. Use predict_proba."
             )
-        return np.split(space.marginals_of_all(F, offsets, self.weights_), offsets[1:-1])
+        return np.split(spaces.marginals_of_all(F, offsets, self.weights_), offsets[1:-1])
 
     def log_probability(self, X: Any, y: Any) -> Floats:
         """Return log p(y | x) of given outputs, (m,).
@@ -293,11 +267,11 @@ class KernelCRF(StructuredRisk):
         X : raw data or packed samples
         y : outputs
         """
-        F, offsets = self._values(X)
-        space, codes = self.target_, self.target_.encode(y)
+        F, offsets, spaces = self._values(X)
+        codes, w = self.target_.encode(y), self.weights_
         self._check_lengths(codes, offsets)
-        logs, _, _ = space.sums_of_all(F, offsets, self.weights_, np.ones(len(offsets) - 1))
-        own = [space.score(F[a:b], self.weights_, c) for a, b, c in zip(offsets[:-1], offsets[1:], codes, strict=True)]
+        logs, _, _ = spaces.sums_of_all(F, offsets, w, np.ones(len(offsets) - 1))
+        own = [spaces[i].score(F[a:b], w, codes[i]) for i, (a, b) in enumerate(pairwise(offsets))]
         return np.array(own) - logs
 
     def k_best(self, X: Any, k: int) -> list[list[tuple[Any, float]]]:
@@ -308,7 +282,7 @@ class KernelCRF(StructuredRisk):
         X : list of sequences
         k : int
         """
-        F, offsets = self._values(X)
+        F, offsets, spaces = self._values(X)
         space: Any = self.target_
         if not hasattr(space, "k_best") or not isinstance(k, int) or k < 1:
             raise ParameterError(
@@ -316,7 +290,8 @@ class KernelCRF(StructuredRisk):
                 "accepted. Use predict_proba for classes."
             )
         found = []
-        for a, b in pairwise(offsets):
+        for i, (a, b) in enumerate(pairwise(offsets)):
+            space = spaces[i]
             g = space.sums(F[a:b], self.weights_).log_partition
             outputs = space.k_best(F[a:b], self.weights_, k)
             found.append([(space.decode([y])[0], space.score(F[a:b], self.weights_, y) - g) for y in outputs])

@@ -11,7 +11,7 @@ import numpy as np
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import InstanceOf, Integer, Interval, Optional
 from mercer.errors import TargetError
-from mercer.estimators.structured.output_space import OutputSpace, Sums, square_cost
+from mercer.estimators.structured.output_space import OutputSpace, Sums, Violations, square_cost
 from mercer.networks import Chains
 
 __all__ = ["LabelSequences", "label_codes", "label_rows"]
@@ -134,6 +134,28 @@ class LabelSequences(OutputSpace):
     def augmented(self, F: Floats, w: Floats, truth: Any) -> Any:
         chains = self._chains(F, np.array([0, len(F)]), w)
         return chains.best()[0] if truth is None else chains.loss_augmented_best(truth, self._costs)[0]
+
+    def violations(
+        self, F: Floats, offsets: Indices, w: Floats, codes: Sequence[Any], cost: Floats, rescaling: str = "margin"
+    ) -> Violations:
+        if rescaling != "margin":
+            return super().violations(F, offsets, w, codes, cost, rescaling)
+        K, lengths = self.n_labels, np.diff(offsets)
+        truth, each = np.concatenate([np.empty(0, dtype=np.intp), *codes]), np.repeat(cost, lengths)
+        chains = self._chains(F, offsets, w)
+        worst, values = chains.loss_augmented_best(truth, self._costs)
+        marks, owner, rows = np.zeros((len(F), K)), np.repeat(np.arange(len(lengths)), lengths), np.arange(len(F))
+        np.add.at(marks, (rows, truth), 1.0)
+        np.add.at(marks, (rows, worst), -1.0)
+        inner = np.flatnonzero(owner[1:] == owner[:-1])  # positions with a next one
+        pairs, others = truth[inner] * K + truth[inner + 1], worst[inner] * K + worst[inner + 1]
+        g = np.bincount(pairs, each[inner], K * K) - np.bincount(others, each[inner], K * K)
+        own = np.bincount(owner, chains.scores[rows, truth], len(lengths))
+        own += np.bincount(owner[inner], chains.transitions.ravel()[pairs], len(lengths))
+        loss = float(each @ self._costs[truth, worst])
+        return Violations(
+            (values - own)[lengths > 0], self._spread(each[:, None] * marks, offsets), self._scale * g, loss
+        )
 
     def best_of_all(self, F: Floats, offsets: Indices, w: Floats) -> list[Any]:
         return np.split(self._chains(F, offsets, w).best()[0], offsets[1:-1])

@@ -12,7 +12,7 @@ import numpy as np
 from mercer.arguments import checked
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import InstanceOf, Integer, Interval, Optional
-from mercer.errors import ParameterError, TargetError
+from mercer.errors import DomainError, ParameterError, TargetError
 from mercer.estimators.structured.label_sequences import label_codes, label_rows
 from mercer.estimators.structured.output_space import OutputSpace, Sums, square_cost
 from mercer.networks import JunctionTree, MarkovNetwork, junction_tree
@@ -54,20 +54,23 @@ class NetworkLabels(OutputSpace):
 
     Parameters
     ----------
-    edges : (E, 2) or (E, 3) array
+    edges : (E, 2) or (E, 3) array, optional
         Sites that are joined, and optionally the kind of the edge, from 0; see `grid_edges`. A sample with fewer sites
-        has the edges among those it has.
+        has the edges among those it has. None if every sample brings its own.
     pair_scale : float, default 1.0
         Of the kernel of pairs of labels; 0 for labels that do not depend on each other.
     cost : (K, K) array, optional
         What it costs to say b where a is true, at each site, in the order of sorted labels; None is 1.
+    kinds : int, optional
+        Number of kinds of edges; None is as many as `edges` have, or 1 if samples bring them.
     classes : array, optional
         Learned: the labels.
 
     Notes
     -----
     X is a list of samples, each a list of what the kernel compares, one for each site; y a list of labels in the same
-    order. All samples have the same network.
+    order. Without `edges`, X is a list of pairs (objects, edges): each sample has the network and the size that it
+    likes, and all share the functions and the matrices W.
 
     Examples
     --------
@@ -79,18 +82,32 @@ class NetworkLabels(OutputSpace):
 
     has_sites = True
     constraints = {
-        "edges": InstanceOf(np.ndarray, list, tuple),
+        "edges": Optional(InstanceOf(np.ndarray, list, tuple)),
         "pair_scale": Interval(0.0, np.inf, closed="left"),
         "cost": Optional(InstanceOf(np.ndarray, list, tuple)),
+        "kinds": Optional(Integer(1)),
         "classes": Optional(InstanceOf(np.ndarray, list, tuple)),
     }
     example = (((0, 1), (1, 2), (2, 0)),)
 
-    def __init__(self, edges: Any, pair_scale: float = 1.0, cost: Any = None, classes: Any = None) -> None:
+    def __init__(
+        self,
+        edges: Any = None,
+        pair_scale: float = 1.0,
+        cost: Any = None,
+        kinds: int | None = None,
+        classes: Any = None,
+    ) -> None:
         self.edges = edges
         self.pair_scale = pair_scale
         self.cost = cost
+        self.kinds = kinds
         self.classes = classes
+
+    @property
+    def own_networks(self) -> bool:
+        """Whether every sample brings its own network."""
+        return self.edges is None
 
     @property
     def width(self) -> int:
@@ -99,11 +116,13 @@ class NetworkLabels(OutputSpace):
 
     @property
     def _edges(self) -> Indices:
-        """Edges as rows of two sites and a kind."""
+        """The edges with their kinds, (E, 3)."""
         try:
-            table: Any = np.asarray(self.edges)
+            table = np.asarray(() if self.edges is None else self.edges)
         except ValueError:
-            table = np.empty(0)
+            table = np.empty(0, dtype=object)
+        if table.dtype != object and not table.size:
+            return np.empty((0, 3), dtype=np.intp)
         good = table.ndim == 2 and table.shape[1] in (2, 3) and table.dtype.kind in "iu" and (table >= 0).all()
         if not good or (table[:, 0] == table[:, 1]).any():
             raise ParameterError(
@@ -111,12 +130,33 @@ class NetworkLabels(OutputSpace):
                 "a kind are accepted. Give [[0, 1], [1, 2], ...], or grid_edges(height, width)."
             )
         kinds = table[:, 2] if table.shape[1] == 3 else np.zeros(len(table), dtype=int)
+        if self.kinds is not None and kinds.max() >= self.kinds:
+            raise ParameterError(
+                f"an edge of kind {kinds.max()} was given where there are {self.kinds} kinds, from 0. Give "
+                f"NetworkLabels(kinds={kinds.max() + 1})."
+            )
         return np.column_stack([table[:, :2], kinds]).astype(np.intp)
+
+    @property
+    def _kinds(self) -> int:
+        if self.kinds is not None:
+            return int(self.kinds)
+        return 1 if self.edges is None else int(self._edges[:, 2].max(initial=-1)) + 1
+
+    def on(self, network: Any, sites: int) -> Self:
+        found = self.replace(edges=network if network is not None else (), kinds=self._kinds)
+        edges = found._edges
+        if edges[:, :2].max(initial=-1) >= sites:
+            raise DomainError(
+                f"a sample of {sites} sites has an edge to site {edges[:, :2].max()}; sites are numbered from 0 to "
+                f"{sites - 1}. Correct its edges."
+            )
+        return found.replace(edges=edges)
 
     @property
     def extras(self) -> int:
         """One weight for each kind of edges and pair of labels."""
-        return self.width**2 * (int(self._edges[:, 2].max(initial=-1)) + 1)
+        return self.width**2 * self._kinds
 
     @property
     def _costs(self) -> Floats:
@@ -199,7 +239,7 @@ class NetworkLabels(OutputSpace):
         return float(np.sum(truth == output)), float(len(truth))
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=1024)
 def _compiled(sites: int, labels: int, edges: bytes) -> JunctionTree:
     """Return the junction tree of a network whose scores are zero."""
     factors: list[Any] = [((s,), np.zeros(labels)) for s in range(sites)]

@@ -19,7 +19,7 @@ from mercer.errors import CapabilityError, TargetError
 from mercer.networks.log_tables import log_sum
 from mercer.spec import Spec
 
-__all__ = ["Constraint", "FiniteSpace", "OutputSpace", "Sums"]
+__all__ = ["Constraint", "FiniteSpace", "OutputSpace", "Sums", "Violations"]
 __public__ = ["FiniteSpace", "OutputSpace"]
 
 
@@ -46,6 +46,27 @@ class Constraint(NamedTuple):
 Oracle = Callable[[Floats, Floats, Any], Constraint]
 
 
+class Violations(NamedTuple):
+    """The most violated constraints of all samples at once, added up with the costs of their slacks.
+
+    Attributes
+    ----------
+    slacks : (b,) array
+        Of each slack, in the order of samples and of `OutputSpace.truths`; a sample without sites has none.
+    psi : (N, D) array
+        The sum of cost times psi(y) - psi(y'), at the sites.
+    g : (G,) array
+        That of cost times g(y) - g(y').
+    loss : float
+        That of cost times loss.
+    """
+
+    slacks: Floats
+    psi: Floats
+    g: Floats
+    loss: float
+
+
 class Sums(NamedTuple):
     """Sums over all outputs of a sample: log-partition function, and expectations of psi and g."""
 
@@ -67,6 +88,7 @@ class OutputSpace(Spec):
     """
 
     has_sites: bool = False  # whether a sample is a sequence of objects
+    own_networks: bool = False  # whether a sample is a pair of such a sequence and its own network
 
     @property
     def width(self) -> int:
@@ -96,6 +118,10 @@ class OutputSpace(Spec):
         """Return the space that knows these outputs, and their codes."""
         learned = self.learn(y)
         return learned, learned.encode(y)
+
+    def on(self, network: Any, sites: int) -> Self:
+        """Return the space of a sample with its own network on so many sites; of spaces with `own_networks`."""
+        raise NotImplementedError(f"{type(self).__name__} has the same structure for all samples")
 
     # scores -------------------------------------------------------------------------------------------
 
@@ -175,6 +201,23 @@ class OutputSpace(Spec):
         """Return `violated` as a function of F, w and truth, with what is the same for all samples prepared."""
         return functools.partial(self.violated, rescaling=rescaling)
 
+    def violations(
+        self, F: Floats, offsets: Indices, w: Floats, codes: Sequence[Any], cost: Floats, rescaling: str = "margin"
+    ) -> Violations:
+        """Return the most violated constraints of all samples; `cost` is what a slack of each sample costs."""
+        search = self.oracle(rescaling)
+        slacks, psi, g, loss = [], np.zeros_like(F), np.zeros(self.extras), 0.0
+        for code, c, a, b in zip(codes, cost, offsets[:-1], offsets[1:], strict=True):
+            for truth, share in self.truths(code) if b > a else ():
+                found = search(F[a:b], w, truth)
+                margin = found.loss - float(np.vdot(found.psi, F[a:b])) - float(found.g @ w)
+                slacks.append(max(margin, 0.0))
+                if margin > 0.0:
+                    psi[a:b] += c * share * found.psi
+                    g += c * share * found.g
+                    loss += c * share * found.loss
+        return Violations(np.array(slacks), psi, g, loss)
+
     def constraint(self, truth: Any, output: Any, sites: int) -> Constraint:
         """Return the constraint that compares a true output with another one."""
         psi, g = self.features(truth, sites)
@@ -244,6 +287,19 @@ class FiniteSpace(OutputSpace):
             return Constraint(worst, rise[None], turn, float(loss[worst]))
 
         return violated
+
+    def violations(
+        self, F: Floats, offsets: Indices, w: Floats, codes: Sequence[Any], cost: Floats, rescaling: str = "margin"
+    ) -> Violations:
+        psi, g, losses = self.tables()
+        truth, rows = np.asarray(codes, dtype=np.intp), np.arange(len(F))
+        scores, loss = self._scores(F, w), losses[truth]
+        beyond = scores - scores[rows, truth][:, None]  # by how much an output scores above the truth
+        beyond = beyond + loss if rescaling == "margin" else loss * (1.0 + beyond)
+        worst = np.argmax(beyond, axis=1)
+        scale = cost if rescaling == "margin" else cost * loss[rows, worst]
+        rise, turn = scale[:, None] * (psi[truth] - psi[worst]), scale @ (g[truth] - g[worst])
+        return Violations(beyond[rows, worst], rise, turn, float(cost @ loss[rows, worst]))
 
     def probabilities(self, F: Floats, w: Floats) -> tuple[Floats, Floats]:
         """Return the probabilities of the outputs, (n, c), and the log-partition functions, (n,)."""

@@ -20,11 +20,12 @@ from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.structured.class_spaces import ClassLabels
 from mercer.estimators.structured.output_space import OutputSpace
+from mercer.estimators.structured.sample_spaces import SampleSpaces
 from mercer.gram import Gram
 from mercer.problems import Solution, Status
 from mercer.targets.target import sample_weights
 
-__all__ = ["Outputs", "Sites", "StructuredMachine", "StructuredRisk"]
+__all__ = ["Outputs", "Sites", "StructuredMachine", "StructuredRisk", "flattened"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +34,7 @@ class Sites:
 
     flat: Any
     offsets: Indices
+    networks: list[Any] | None = None  # of the samples, where each has its own
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -42,7 +44,8 @@ class Sites:
         lengths = np.diff(self.offsets)[index]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.intp)
         places = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][index] - offsets[:-1], lengths)
-        return Sites(self.flat.take(places), offsets)
+        networks = None if self.networks is None else [self.networks[i] for i in np.arange(len(self))[index]]
+        return Sites(self.flat.take(places), offsets, networks)
 
 
 class Outputs(NamedTuple):
@@ -52,6 +55,7 @@ class Outputs(NamedTuple):
     offsets: Indices  # where the sites of each sample begin
     weight: Floats
     used: Indices  # the places of the samples among those that were given
+    spaces: SampleSpaces
 
 
 _OUTPUTS = Optional(InstanceOf(OutputSpace))
@@ -73,13 +77,16 @@ class StructuredMachine(ClassifierMixin, KernelEstimator):
         """Pack training data: as they are, or their sites one after another."""
         if not self._space().has_sites:
             return self._pack(X)
-        flat, offsets = _flattened(X)
+        objects, networks = _parted(X, self._space())
+        flat, offsets = flattened(objects)
         S, kernel = self._pack(flat)
-        return Sites(S, offsets), kernel
+        return Sites(S, offsets, networks), kernel
 
-    def _sites(self, S: Any) -> tuple[Samples, Indices]:
-        """Return the sites of packed training samples, and where each sample begins."""
-        return (S.flat, S.offsets) if isinstance(S, Sites) else (S, np.arange(len(S) + 1, dtype=np.intp))
+    def _sites(self, S: Any) -> tuple[Samples, Indices, SampleSpaces]:
+        """Return the sites of packed training samples, where each sample begins, and its space."""
+        if not isinstance(S, Sites):
+            return S, np.arange(len(S) + 1, dtype=np.intp), SampleSpaces(self.target_)
+        return S.flat, S.offsets, SampleSpaces(self.target_, S.networks, S.offsets)
 
     def _check_lengths(self, codes: Array, offsets: Indices) -> None:
         """Raise TargetError unless sequences of labels are as long as those of objects."""
@@ -96,18 +103,20 @@ class StructuredMachine(ClassifierMixin, KernelEstimator):
         self.expansion_ = K.expand(Solution(B, Status.CONVERGED, 0.0))
         self.weights_ = w
 
-    def _values(self, X: Any) -> tuple[Floats, Indices]:
-        """Return the values of all functions at the sites of new samples, and where each sample begins."""
+    def _values(self, X: Any) -> tuple[Floats, Indices, SampleSpaces]:
+        """Return the values of all functions at the sites of new samples, where each sample begins, and its space."""
         check_is_fitted(self)
         if not self.target_.has_sites:
             F = self._evaluate(X)
             F = F.reshape(len(F), -1)
-            return F, np.arange(len(F) + 1, dtype=np.intp)
-        flat, offsets = _flattened(X)
+            return F, np.arange(len(F) + 1, dtype=np.intp), SampleSpaces(self.target_)
+        objects, networks = _parted(X, self.target_)
+        flat, offsets = flattened(objects)
+        spaces = SampleSpaces(self.target_, networks, offsets)
         if not offsets[-1]:
-            return np.empty((0, self.target_.width)), offsets
+            return np.empty((0, self.target_.width)), offsets, spaces
         F = self._evaluate(flat)
-        return F.reshape(len(F), -1), offsets
+        return F.reshape(len(F), -1), offsets, spaces
 
     def predict(self, X: Any) -> Any:
         """Return the output with the highest score of each sample, in the form of y.
@@ -117,8 +126,8 @@ class StructuredMachine(ClassifierMixin, KernelEstimator):
         X : raw data or packed samples
             For sequences of labels, a list of sequences.
         """
-        F, offsets = self._values(X)
-        return self.target_.decode(self.target_.best_of_all(F, offsets, self.weights_))
+        F, offsets, spaces = self._values(X)
+        return self.target_.decode(spaces.best_of_all(F, offsets, self.weights_))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of what is predicted right: classes, labels of positions or of sets, preferences.
@@ -129,8 +138,8 @@ class StructuredMachine(ClassifierMixin, KernelEstimator):
         y : outputs
         sample_weight : (n,) array, optional
         """
-        F, offsets = self._values(X)
-        outputs = self.target_.best_of_all(F, offsets, self.weights_)
+        F, offsets, spaces = self._values(X)
+        outputs = spaces.best_of_all(F, offsets, self.weights_)
         truth = self.target_.encode(y)
         if len(truth) != len(outputs):
             raise TargetError(
@@ -171,11 +180,11 @@ class StructuredRisk(StructuredMachine):
         """
         target: Any = self._space()
         with fitting(self, X, y, sample_weight, target, pack=self._read) as (run, kernel, _, S, codes, w, used):
-            sites, offsets = self._sites(S)
+            sites, offsets, spaces = self._sites(S)
             self._check_lengths(codes, offsets)
             self.kernel_ = kernel.learn(sites)
             K = self._represent(self.kernel_, sites, run, until=0.2)
-            self._find(K, Outputs(codes, offsets, w, used), run)
+            self._find(K, Outputs(codes, offsets, w, used, spaces), run)
         return self
 
     @abstractmethod
@@ -183,7 +192,21 @@ class StructuredRisk(StructuredMachine):
         """Find the functions, and keep them."""
 
 
-def _flattened(X: Any) -> tuple[Any, Indices]:
+def _parted(X: Any, space: OutputSpace) -> tuple[Any, list[Any] | None]:
+    """Return the sequences of objects, and the networks of samples that have their own."""
+    if not space.own_networks:
+        return X, None
+    rows = list(X) if hasattr(X, "__iter__") and not isinstance(X, (str, bytes)) else [None]
+    for i, row in enumerate(rows):
+        if not isinstance(row, (tuple, list)) or len(row) != 2:
+            raise DomainError(
+                f"sample {i} of X is a {type(row).__name__}; where each sample has its own network, X is a list of "
+                "pairs of its objects and its edges. Give [(objects, edges), ...], or one network to the output space."
+            )
+    return [row[0] for row in rows], [row[1] for row in rows]
+
+
+def flattened(X: Any) -> tuple[Any, Indices]:
     """Return the objects of all sequences one after another, and where each sequence begins."""
     if isinstance(X, Samples) or not hasattr(X, "__iter__") or isinstance(X, (str, bytes)):
         raise DomainError(

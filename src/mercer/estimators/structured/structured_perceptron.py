@@ -117,18 +117,18 @@ class StructuredPerceptron(StructuredMachine):
         """
         target: Any = self._space()
         with fitting(self, X, y, None, target, pack=self._read) as (run, kernel, _, S, codes, _, _):
-            sites, offsets = self._sites(S)
+            sites, offsets, spaces = self._sites(S)
             self._check_lengths(codes, offsets)
             self.kernel_ = kernel.learn(sites)
             K = self._represent(self.kernel_, sites, run, until=0.3)
             self._require_rows(K)
             unwatched(K)
             with run.stage("visits", 1.0), serial_blas():
-                B, w = self._visit(K, codes, offsets, run)
+                B, w = self._visit(K, codes, offsets, spaces, run)
             self._keep(K, B, w)
         return self
 
-    def _visit(self, K: Any, codes: Any, offsets: Any, run: Any) -> tuple[Any, Any]:
+    def _visit(self, K: Any, codes: Any, offsets: Any, spaces: Any, run: Any) -> tuple[Any, Any]:
         """Go over all samples again and again; return the coefficients of the last function, or of the mean."""
         space, truths = self.target_, codes
         values = values_of(K, space.width, space.extras)
@@ -138,7 +138,7 @@ class StructuredPerceptron(StructuredMachine):
             self.n_iter_, before = epoch + 1, self.n_mistakes_
             for i, truth in enumerate(truths):
                 sites = np.arange(offsets[i], offsets[i + 1])
-                for psi, g in self._mistakes(values.at(sites), values.w, truth):
+                for psi, g in self._mistakes(spaces[i], values.at(sites), values.w, truth):
                     values.move(sites, psi, g)
                     late[sites] += visited * psi
                     late_w += visited * g
@@ -156,9 +156,8 @@ class StructuredPerceptron(StructuredMachine):
                 break
         return self._mean(values, late, late_w, visited)
 
-    def _mistakes(self, F: Any, w: Any, truth: Any) -> Any:
+    def _mistakes(self, space: Any, F: Any, w: Any, truth: Any) -> Any:
         """Yield the updates that a visit asks for: the joint features of the truth minus those of the prediction."""
-        space = self.target_
         if not len(F):
             return
         found = space.best(F, w)

@@ -10,14 +10,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arrays import Floats, Indices
 from mercer.constraints import AnyOf, Integer, OneOf, Positive
-from mercer.errors import ParameterError, warn_caller
+from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.estimator import unwatched
 from mercer.estimators.fits import Run
+from mercer.estimators.structured.output_space import Violations
 from mercer.estimators.structured.structured_machine import Outputs, StructuredRisk
-from mercer.gram import Gram, GramSpec
+from mercer.gram import Gram, GramSpec, HasFactor
 from mercer.problems import Status
 from mercer.runtime.tiling import serial_blas
 from mercer.solvers.columns.block_ascent import Ascent, Block, ascend, certified, values_of, wolfe
+from mercer.solvers.structured.one_slack import bound_of_joint_cuts, cut_jointly
 
 __all__ = ["StructuredSVC"]
 __public__ = __all__
@@ -46,12 +48,14 @@ class StructuredSVC(StructuredRisk):
     rescaling : {"margin", "slack"}, default "margin"
         Whether the loss is the margin that is asked for, or multiplies the slack:
         f(x, y_i) - f(x, y) >= 1 - xi / loss. The latter needs a space that can list its outputs.
-    method : {"constraints", "frank_wolfe"}, default "constraints"
+    method : {"constraints", "frank_wolfe", "one_slack"}, default "constraints"
         "constraints" keeps the constraints that were found, and solves for their multipliers; "frank_wolfe" keeps
-        their sum only, which takes less memory and many more passes.
+        their sum only, which takes less memory and many more passes; "one_slack" has one slack for all samples, and
+        constraints that are sums over samples: few of them are needed, whatever the number of samples, but K must have
+        a factor, as with ``gram=Features()`` for linear kernels or ``gram=Nystrom()`` for all.
     tol : float, default 1e-3
-        Largest violation of a constraint, in the unit of the loss; for "frank_wolfe" the duality gap for each unit of
-        the costs.
+        Largest violation of a constraint, in the unit of the loss; for "frank_wolfe" and "one_slack" the duality gap
+        for each unit of the costs.
     max_iter : int, default 1000
         Passes over the samples at most.
     gamma, degree, coef0 : optional
@@ -78,11 +82,11 @@ class StructuredSVC(StructuredRisk):
     gap_, violation_ : float
         Their difference, and the largest violation of a constraint: the certificate.
     support_pairs_ : list of (sample, key, alpha)
-        Constraints with a multiplier, by the sample and the key of the other output; none after "frank_wolfe".
+        Constraints with a multiplier, by the sample and the key of the other output; only of "constraints".
     n_constraints_ : int
-        How many constraints were generated ("frank_wolfe": steps).
+        How many constraints were generated ("frank_wolfe": steps; "one_slack": joint ones).
     constraint_bound_ : float
-        How many may be needed at most by Theorem 17.
+        How many may be needed at most by Theorem 17; of joint ones by Joachims, Finley and Yu (2009).
     n_iter_ : int
 
     Notes
@@ -105,7 +109,7 @@ class StructuredSVC(StructuredRisk):
     constraints = {
         "C": AnyOf(Positive(), OneOf(math.inf)),
         "rescaling": OneOf("margin", "slack"),
-        "method": OneOf("constraints", "frank_wolfe"),
+        "method": OneOf("constraints", "frank_wolfe", "one_slack"),
         "tol": Positive(),
         "max_iter": Integer(1),
     }
@@ -145,17 +149,30 @@ class StructuredSVC(StructuredRisk):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if math.isinf(self.C) and self.method == "frank_wolfe":
+        if math.isinf(self.C) and self.method != "constraints":
             raise ParameterError(
-                "C=inf was given with method='frank_wolfe', whose steps go to points with multipliers that add up to C;"
-                " a finite C is accepted there. Use method='constraints'."
+                f"C=inf was given with method={self.method!r}, whose multipliers add up to C; a finite C is accepted "
+                "there. Use method='constraints'."
             )
 
     def _find(self, K: Gram, data: Outputs, run: Run) -> None:
         self._require_rows(K)
         blocks, owners = self._blocks(data.codes, data.offsets, data.weight)
-        found = self._ascended(K, blocks, run)
-        self._keep(K, found.values.B, found.values.w)
+        unwatched(K)
+        with run.stage("constraints", 1.0), serial_blas():
+            monitor = run.solver_monitor(float(self.tol)) if run.watched else None
+            if self.method == "one_slack":
+                found = self._cut_jointly(K, data, blocks, monitor)
+            else:
+                found = self._ascended(K, data, blocks, monitor)
+        if found.status is not Status.CONVERGED:
+            hard = " With C=inf there is no solution unless the samples can be separated: give a finite C."
+            warn_caller(
+                f"StructuredSVC stopped at a violation of {found.rows[-1][1]:.3g} after {found.n_iter} passes; "
+                f"tol={self.tol:g}. {found.status.value}{hard if math.isinf(self.C) else ''}",
+                ConvergenceWarning,
+            )
+        self.expansion_, self.weights_ = K.expand(found.values.solution()), found.values.w
         self._certify(found, blocks, data.used[owners])
 
     def _blocks(self, codes: Any, offsets: Indices, w: Floats) -> tuple[list[Block], Indices]:
@@ -164,26 +181,29 @@ class StructuredSVC(StructuredRisk):
         for i, code in enumerate(codes):
             sites = np.arange(offsets[i], offsets[i + 1])
             for truth, share in self.target_.truths(code) if len(sites) else ():
-                blocks.append(Block(sites, truth, float(self.C * w[i] * share)))
+                blocks.append(Block(sites, (i, truth), float(self.C * w[i] * share)))
                 owners.append(i)
         return blocks, np.array(owners, dtype=np.intp)
 
-    def _ascended(self, K: Gram, blocks: list[Block], run: Run) -> Ascent:
+    def _ascended(self, K: Gram, data: Outputs, blocks: list[Block], monitor: Any) -> Ascent:
         values = values_of(K, self.target_.width, self.target_.extras)
-        oracle = self.target_.oracle(self.rescaling)
         solve = wolfe if self.method == "frank_wolfe" else ascend
-        unwatched(K)
-        with run.stage("constraints", 1.0), serial_blas():
-            monitor = run.solver_monitor(float(self.tol)) if run.watched else None
-            found = solve(blocks, values, oracle, self.tol, self.max_iter, monitor)
-        if found.status is not Status.CONVERGED:
-            hard = " With C=inf there is no solution unless the samples can be separated: give a finite C."
-            warn_caller(
-                f"StructuredSVC stopped at a violation of {found.rows[-1][1]:.3g} after {found.n_iter} passes; "
-                f"tol={self.tol:g}. {found.status.value}{hard if math.isinf(self.C) else ''}",
-                ConvergenceWarning,
+        return solve(blocks, values, data.spaces.oracle(self.rescaling), self.tol, self.max_iter, monitor)
+
+    def _cut_jointly(self, K: Any, data: Outputs, blocks: list[Block], monitor: Any) -> Ascent:
+        if not isinstance(K, HasFactor):
+            raise CapabilityError(
+                f"method='one_slack' was given with {type(K).__name__}, which has no factor; sums of constraints are "
+                "weights of features. Use gram=Features() for a kernel with finitely many, gram=Nystrom() for any, or "
+                "method='constraints'."
             )
-        return found
+        space, cost = self.target_, float(self.C) * data.weight
+
+        def search(F: Floats, w: Floats) -> Violations:
+            return data.spaces.violations(F, data.offsets, w, data.codes, cost, self.rescaling)
+
+        costs = np.array([block.cost for block in blocks])
+        return cut_jointly(K, search, space.width, space.extras, costs, float(self.tol), self.max_iter, monitor)
 
     def _certify(self, found: Ascent, blocks: list[Block], owners: Indices) -> None:
         """Keep how good the solution is, and what it is made of."""
@@ -191,7 +211,8 @@ class StructuredSVC(StructuredRisk):
         self.objective_, self.dual_objective_ = float(found.primal), float(found.dual)
         self.gap_, self.violation_ = float(found.primal - found.dual), float(found.violation)
         self.n_constraints_, self.n_iter_ = int(found.n_constraints), int(found.n_iter)
-        self.constraint_bound_ = certified(found, np.array([b.cost for b in blocks]), float(self.tol))
+        bound = bound_of_joint_cuts if self.method == "one_slack" else certified
+        self.constraint_bound_ = bound(found, np.array([b.cost for b in blocks]), float(self.tol))
         self.support_pairs_ = [
             (int(i), key, float(block.alpha[place]))
             for i, block in zip(owners, blocks, strict=True)

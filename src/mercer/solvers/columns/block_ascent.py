@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer.arrays import Floats, Indices
 from mercer.gram.gram import HasFactor
-from mercer.problems import Status
+from mercer.problems import Solution, Status
 from mercer.runtime.compiled import compiled
 
 __all__ = ["Ascent", "Block", "Values", "ascend", "certified", "values_of", "wolfe"]
@@ -56,6 +56,10 @@ class Values:
     def squared_norm(self) -> float:
         """Return tr(B' K B) + |w|^2."""
         return float(np.vdot(self.B, self.F) + self.w @ self.w)
+
+    def solution(self) -> Solution:
+        """Return the functions as the Gram expands them."""
+        return Solution(self.B, Status.CONVERGED, 0.0)
 
 
 class FactorValues(Values):
@@ -154,7 +158,8 @@ class Ascent:
 
     Attributes
     ----------
-    values : Values
+    values : Values or Weights
+        The functions: ``w``, ``solution`` and ``squared_norm``.
     primal, dual : float
         The objective with the slacks that f needs, and a lower bound on all objectives.
     slacks : (b,) array
@@ -173,7 +178,7 @@ class Ascent:
         Dual objective and violation, pass by pass.
     """
 
-    values: Values
+    values: Any
     primal: float
     dual: float
     slacks: Floats

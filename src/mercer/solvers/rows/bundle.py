@@ -8,7 +8,6 @@ alpha the weights of the tangents in the dual of the master problem.
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 
@@ -17,14 +16,13 @@ from mercer.constraints import Integer, Interval
 from mercer.problems import LinearRisk, Solution, Status, Trace
 from mercer.runtime.tiling import serial_blas
 from mercer.solvers.rows.row_data import Rows
-from mercer.solvers.rows.simplex import minimize_on_simplex
+from mercer.solvers.rows.tangents import Tangents
 from mercer.solvers.rows.terms import Terms
 from mercer.solvers.solver import Monitor, Solver
 
 __all__ = ["BundleMethod", "CuttingPlane"]
 __public__ = __all__
 
-_IDLE = 60  # iterations after which a tangent without weight is forgotten
 _TOWARDS = 0.1  # [KIKS] leaves open where between the two points of an iteration OCAS takes its tangent
 
 
@@ -135,13 +133,11 @@ class _Bundle:
         self.problem, self.terms = problem, terms
         self.rows = rows = Rows.of(problem.X, problem.constant)
         self.y, self.weight = np.asarray(problem.y, dtype=np.float64), np.asarray(problem.weight, dtype=np.float64)
-        self.planes, self.duals = np.zeros((0, rows.width + 1)), np.zeros((0, len(rows)))
-        self.offsets, self.alpha, self.idle, self.products = np.zeros(0), np.zeros(0), np.zeros(0), np.zeros((0, 0))
+        self.tangents = Tangents(rows.width + 1, beside=len(rows))
         beta = np.zeros(len(rows)) if start is None else np.array(start, dtype=np.float64)
         w = rows.combine(beta)
         self.best = _Point(beta, w, rows.scores(w))
         self.value = self.objective(self.best)
-        self.lower = -np.inf
 
     def risk(self, f: Floats) -> float:
         if self.terms is not None:
@@ -162,7 +158,7 @@ class _Bundle:
                 self.cut_here(newest)
             else:
                 self.cut_between(newest, self.terms)
-            gap = self.value - self.lower
+            gap = self.value - self.tangents.lower
             share = gap / abs(self.value) if self.value else 0.0
             rows.append((self.value, share, time.perf_counter() - began))
             if share <= tol:
@@ -177,7 +173,7 @@ class _Bundle:
             weights=best.w,
             status=status,
             residual=rows[-1][1],
-            gap=max(0.0, self.value - self.lower),
+            gap=max(0.0, self.value - self.tangents.lower),
             trace=Trace.of(rows),
             state=len(rows),
         )
@@ -206,40 +202,9 @@ class _Bundle:
             beta = self.terms.best(point.f)
         else:
             beta = -self.weight * self.problem.loss.gradient(self.y, point.f)
-        plane = self.rows.combine(beta)
-        offset = self.risk(point.f) + float(beta @ point.f)
-        row = self.planes @ plane
-        t = len(row)
-        products = np.empty((t + 1, t + 1))
-        products[:t, :t] = self.products
-        products[t, :t] = products[:t, t] = row
-        products[t, t] = plane @ plane
-        self.products = products
-        self.planes, self.duals = _grown(self.planes, plane), _grown(self.duals, beta)
-        self.offsets, self.idle = np.append(self.offsets, offset), np.append(self.idle, 0.0)
-        self.alpha = np.append(self.alpha, 0.0 if t else 1.0)
+        self.tangents.add(self.rows.combine(beta), self.risk(point.f) + float(beta @ point.f), beta)
 
     def master(self) -> _Point:
         """Minimum of the model, [KIKS] step 6; raises the lower bound and forgets idle tangents."""
-        self.alpha, value = minimize_on_simplex(self.products, self.offsets, self.alpha)
-        self.lower = max(self.lower, -value)
-        used = self.alpha > 0.0
-        self.idle = np.where(used, 0.0, self.idle + 1.0)
-        w, beta = self.alpha[used] @ self.planes[used], self.alpha[used] @ self.duals[used]
-        keep = self.idle < _IDLE
-        if not keep.all():
-            self.planes, self.duals = self.planes[keep], self.duals[keep]
-            self.offsets, self.idle, self.alpha = self.offsets[keep], self.idle[keep], self.alpha[keep]
-            self.products = self.products[np.ix_(keep, keep)]
+        w, beta = self.tangents.minimum()
         return _Point(beta, w, self.rows.scores(w))
-
-
-def _grown(table: Any, row: Floats) -> Any:
-    """A table with one more row, in memory that grows by halves."""
-    count = len(table)
-    whole = table.base
-    if whole is None or whole.ndim != 2 or len(whole) <= count or whole.ctypes.data != table.ctypes.data:
-        whole = np.empty((count + count // 2 + 8, table.shape[1]))
-        whole[:count] = table
-    whole[count] = row
-    return whole[: count + 1]

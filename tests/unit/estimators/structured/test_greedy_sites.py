@@ -6,6 +6,8 @@ from scipy.optimize import minimize
 
 from mercer import KernelCRF, LabelSequences
 from mercer.errors import CapabilityError
+from mercer.estimators.structured.conditional_risk import conditional_risk
+from mercer.estimators.structured.sample_spaces import SampleSpaces
 from mercer.estimators.structured.structured_machine import Outputs
 from mercer.gram import Dense, Nystrom, Tiles
 from mercer.kernels import Gaussian, Linear
@@ -25,7 +27,9 @@ def field(max_sites=None, **options):
 def risk_of(model):
     space, codes = model.target_.read(Y)
     offsets = np.concatenate([[0], np.cumsum(LENGTHS)])
-    return model._risk(Outputs(codes, offsets, np.ones(len(X)), np.arange(len(X)))), space
+    return conditional_risk(
+        Outputs(codes, offsets, np.ones(len(X)), np.arange(len(X)), SampleSpaces(space)), model.C
+    ), space
 
 
 @pytest.fixture(scope="module")

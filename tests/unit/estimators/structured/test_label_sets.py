@@ -48,7 +48,7 @@ def test_the_slacks_bound_the_loss(decomposition):
     model = StructuredSVC(Gaussian(1.0), C=3.0, outputs=Rankings(decomposition)).fit(X, y)
     space = model.target_
     truths, place = space.encode(y), 0
-    F, offsets = model._values(X)
+    F, offsets, _ = model._values(X)
     for i, order in enumerate(space.best_of_all(F, offsets, model.weights_)):
         for part, _ in space.truths(truths[i]):
             assert model.slack_[place] >= space.loss(part, order) - 1e-9

@@ -149,6 +149,69 @@ def test_frank_and_wolfe_reach_the_same_optimum():
         assert model.support_pairs_ == []
 
 
+@pytest.mark.parametrize("rescaling", ["margin", "slack"])
+@pytest.mark.parametrize("name", CASES)
+def test_one_slack_has_the_optimum_of_all_slacks(name, rescaling):
+    space, given, y = CASES[name]
+    weight, kernel = np.arange(len(y)) % 3 + 0.5, Linear() + Linear() ** 2
+    model = StructuredSVC(
+        kernel, 0.7, outputs=space, rescaling=rescaling, method="one_slack", tol=1e-6, gram=Features()
+    ).fit(given, y, weight)
+    learned, codes = space.read(y)
+    rows, shares = constraints(learned, codes, offsets_of(space, given), rescaling)
+    value, B, w = dual(kernel(X), rows, 0.7 * weight * shares)
+    # the certificate brackets the optimum of the program with a slack for each sample, and is as small as was asked
+    assert model.dual_objective_ <= value * (1.0 + 1e-8) <= model.objective_ * (1.0 + 2e-8)
+    assert model.gap_ == model.objective_ - model.dual_objective_ <= 1e-6 * 0.7 * weight.sum()
+    assert model.violation_ <= 1e-6 and model.n_constraints_ <= model.constraint_bound_
+    # J has the curvature of its penalty: the function is within sqrt(2 gap) of the best one
+    far = np.sqrt(2.0 * 1e-6 * 0.7 * weight.sum() * kernel.diag(kernel.pack(X)).max())
+    np.testing.assert_allclose(model._values(given)[0], kernel(X) @ B, atol=far + 1e-5)
+    np.testing.assert_allclose(model.weights_, w, atol=far + 1e-5)
+    slacks = [
+        max(c.loss - np.vdot(c.psi, F) - c.g @ model.weights_ for c in every)
+        for F, every in of_each(model, given, y, rescaling)
+    ]
+    np.testing.assert_allclose(model.slack_, slacks, atol=1e-9)
+
+
+def of_each(model, given, y, rescaling):
+    """Values at the sites of each sample, and all its constraints."""
+    space, (F, offsets, _) = model.target_, model._values(given)
+    for code, a, b in zip(space.encode(y), offsets[:-1], offsets[1:], strict=True):
+        for truth, _ in space.truths(code):
+            every = [space.constraint(truth, other, b - a) for other in space.outputs(b - a)]
+            if rescaling == "slack":
+                every = [c._replace(psi=c.loss * c.psi, g=c.loss * c.g) for c in every]
+            yield F[a:b], every
+
+
+def test_one_slack_and_a_slack_for_each_agree_on_a_factor():
+    for outputs, given, y in (CASES["sequences"], (Rankings(), X, np.column_stack([X, -X[:, :1]]))):
+        kept = [
+            StructuredSVC(
+                Gaussian(1.0), 2.0, outputs=outputs, method=method, tol=1e-5, gram=Nystrom(6, random_state=0)
+            ).fit(given, y)
+            for method in ("constraints", "one_slack")
+        ]
+        top = max(model.dual_objective_ for model in kept)
+        assert all(top <= model.objective_ * (1.0 + 1e-12) for model in kept)
+        assert kept[1].objective_ - top <= 1e-5 * 2.0 * sum(
+            len(kept[1].target_.truths(c)) for c in kept[1].target_.encode(y)
+        )
+        assert kept[1].support_pairs_ == []
+
+
+def test_one_slack_needs_a_factor_and_a_cost():
+    with pytest.raises(CapabilityError, match="no factor"):
+        StructuredSVC(Gaussian(1.0), method="one_slack").fit(X, CLASSES)
+    with pytest.raises(ParameterError, match="finite C"):
+        StructuredSVC(Linear(), np.inf, method="one_slack", gram=Features()).fit(X, CLASSES)
+    with pytest.warns(ConvergenceWarning, match="stopped at a violation"):
+        early = StructuredSVC(Linear(), 10.0, method="one_slack", gram=Features(), max_iter=2).fit(X, CLASSES)
+    assert early.dual_objective_ < early.objective_ < np.inf
+
+
 def test_however_the_gram_is_held():
     whole = StructuredSVC(Linear(), tol=1e-6).fit(X, CLASSES)
     for gram in (Features(), Nystrom(2, random_state=0)):

@@ -5,7 +5,7 @@ from mercer.errors import CapabilityError, ParameterError
 from mercer.losses import EpsilonInsensitive, Hinge, Loss, SquaredHinge
 from mercer.problems import LinearRisk, LinearSystem, Status
 from mercer.solvers import BundleMethod, CuttingPlane, DualDescent
-from mercer.solvers.rows import bundle as module
+from mercer.solvers.rows import tangents as module
 from tests.unit.solvers.linear_problems import LOSSES, objective, problem, whole
 
 losses = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)

@@ -1,0 +1,1 @@
+"""Machines with structured outputs, on features that are known."""
