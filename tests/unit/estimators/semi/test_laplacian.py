@@ -8,6 +8,7 @@ from mercer import SVC, KernelRidge, LabelPropagation, LaplacianRidge, Laplacian
 from mercer.errors import DomainError, ParameterError, TargetError
 from mercer.gram import Dense, Nystrom, Tiles
 from mercer.kernels import Gaussian, Linear, Spectrum
+from mercer.selection.sigmoid import fit_sigmoid
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 2))
@@ -104,6 +105,32 @@ def test_left_out_labels_choose_the_weight_of_the_classifier():
         losses.append(total / len(KNOWN))
     assert np.allclose(model.loo_errors_, losses, atol=1e-4)
     assert model.manifold_ == (0.0, 1.0)[int(np.argmin(losses))]
+
+
+def test_probabilities_are_a_sigmoid_of_left_out_labels():
+    options = {**OPTIONS, "tol": 1e-8, "loss": "squared_hinge"}  # whose bias is always determined
+    model = LaplacianSVC(Gaussian(1.0), 2.0, [0.0, 1.0], probability=True, **options).fit(X, LABELS)
+    values = np.empty(len(KNOWN))
+    for place, i in enumerate(KNOWN):
+        y = LABELS.copy()
+        y[i] = -1
+        values[place] = LaplacianSVC(Gaussian(1.0), 2.0, model.manifold_, **options).fit(X, y).decision_function(X)[i]
+    p = fit_sigmoid(values, LABELS[KNOWN])(model.decision_function(X))
+    assert np.allclose(model.label_distributions_, np.column_stack([1.0 - p, p]), atol=1e-4)
+    assert np.allclose(model.predict_proba(X), model.label_distributions_, atol=1e-8)
+    assert not hasattr(model.set_params(probability=False).fit(X, LABELS), "label_distributions_")
+
+
+def test_probabilities_of_samples_without_weight_and_of_classes_with_one_label():
+    y = np.where(LABELS < 0, -1, np.arange(40) % 3)
+    model = LaplacianSVC(Gaussian(1.0), probability=True, **OPTIONS).fit(X, y, np.arange(40) > 0)
+    assert model.label_distributions_.shape == (40, 3)
+    assert np.allclose(model.label_distributions_, model.predict_proba(X), atol=1e-8)
+    assert np.allclose(model.label_distributions_.sum(axis=1), 1.0)
+    y = np.full(40, -1)
+    y[:4] = 0, 0, 0, 1
+    with pytest.raises(TargetError, match="probability=True was given"):
+        LaplacianSVC(Gaussian(1.0), probability=True, **OPTIONS).fit(X, y)
 
 
 def test_two_moons_with_four_labels():
