@@ -254,7 +254,7 @@ class LaplacianSVC(SVC):
         Cost of an error of size one.
     manifold : float or sequence of them, default 0.1
         m, the weight of differences between neighbours; 0 is `SVC` on the labelled samples. Of several the one with
-        the least hinge loss of left-out labels is taken, which needs no label to spare.
+        the least hinge loss of left-out labels is taken, up to the scale of the function; it needs no label to spare.
     gamma, degree, coef0 : optional
         As in `SVC`.
     unlabelled : int, str, float or None, default -1
@@ -283,7 +283,8 @@ class LaplacianSVC(SVC):
     manifold_ : float
         The weight that was taken.
     loo_errors_ : (c,) array
-        Mean hinge loss of left-out labels for each weight, if several were given.
+        Mean hinge loss of left-out labels for each weight, if several were given, each function times the number that
+        makes it least.
     support_ : (q,) array of int
         Places of the labelled samples that are support vectors.
     n_support_, dual_coef_, intercept_, expansion_, n_iter_, solution_
@@ -419,7 +420,11 @@ class LaplacianSVC(SVC):
             self.label_distributions_ = self._probabilities(values)
 
     def _describe(self, parts: list[Part]) -> None:
-        """Keep the mean hinge loss of left-out labels, if weights are to be compared."""
+        """Keep the mean hinge loss of left-out labels, if weights are to be compared.
+
+        The larger the weight of the graph, the smaller the function, which is no error of a classifier: each has the
+        scale that suits it best.
+        """
         several = np.ndim(self.manifold) > 0 and len(self.manifold) > 1
         if not (several or self.probability):
             return
@@ -434,7 +439,7 @@ class LaplacianSVC(SVC):
                 )
         if not several:
             return
-        losses = [part.weight @ np.maximum(0.0, 1.0 - part.sign * self._left_out(part)) for part in parts]
+        losses = [_least_hinge(part.sign * self._left_out(part), part.weight) for part in parts]
         self._left_out_loss = float(np.sum(losses) / np.sum([part.weight.sum() for part in parts]))
 
     def _left_out_predictions(self, X: Any, y: Any) -> None:
@@ -470,6 +475,16 @@ def known_rows(known: Any) -> Indices:
             "No sample of positive weight has a target; at least one must. Give one of them a weight, or a target."
         )
     return rows
+
+
+def _least_hinge(margins: Floats, weight: Floats) -> float:
+    """Return min over s >= 0 of sum_i w_i max(0, 1 - s m_i): a convex function, straight between s = 1 / m_i."""
+    order = np.argsort(-margins)
+    m, w = margins[order], weight[order]
+    behind, sums = w.sum() - np.cumsum(w), w @ m - np.cumsum(w * m)  # of those with a smaller margin
+    right = m > 0.0
+    with np.errstate(over="ignore"):
+        return float(np.min(behind[right] - sums[right] / m[right], initial=w.sum()))
 
 
 def small_gram(deformed: Deformation, K: Gram, allowed: int) -> Gram:

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 from sklearn.datasets import make_moons
 
 from mercer import SVC, KernelRidge, LabelPropagation, LaplacianRidge, LaplacianSVC, TransductiveSVC, load, save
 from mercer.errors import DomainError, ParameterError, TargetError
+from mercer.estimators.semi.laplacian import _least_hinge
 from mercer.gram import Dense, Nystrom, Tiles
 from mercer.kernels import Gaussian, Linear, Spectrum
 from mercer.selection.sigmoid import fit_sigmoid
@@ -96,15 +98,26 @@ def test_left_out_labels_choose_the_weight_of_the_classifier():
     model = LaplacianSVC(Gaussian(1.0), 2.0, [0.0, 1.0], **options).fit(X, LABELS)
     losses = []
     for m in (0.0, 1.0):
-        total = 0.0
-        for i in KNOWN:
+        margins = np.empty(len(KNOWN))
+        for place, i in enumerate(KNOWN):
             y = LABELS.copy()
             y[i] = -1
             f = LaplacianSVC(Gaussian(1.0), 2.0, m, **options).fit(X, y).decision_function(X[[i]])[0]
-            total += max(0.0, 1.0 - (2 * LABELS[i] - 1) * f)
-        losses.append(total / len(KNOWN))
+            margins[place] = (2 * LABELS[i] - 1) * f
+        costs = np.append(0.0, np.full(len(KNOWN), 1.0 / len(KNOWN)))  # the scale, then the slacks
+        rows = np.column_stack([-margins, -np.eye(len(KNOWN))])
+        losses.append(linprog(costs, rows, -np.ones(len(KNOWN))).fun)
     assert np.allclose(model.loo_errors_, losses, atol=1e-4)
     assert model.manifold_ == (0.0, 1.0)[int(np.argmin(losses))]
+
+
+@pytest.mark.parametrize("sides", [(-1.0, 1.0), (1e-300, 1.0), (-2.0, -1.0)])
+def test_the_least_hinge_loss_over_scales(sides):
+    margins, w = RNG.uniform(*sides, size=9), RNG.uniform(0.5, 2.0, size=9)
+    scales = np.append(0.0, 1.0 / np.abs(margins))
+    with np.errstate(over="ignore"):
+        expected = min(w @ np.maximum(0.0, 1.0 - s * margins) for s in scales)
+    assert np.isclose(_least_hinge(margins, w), expected, rtol=1e-12, atol=1e-12)
 
 
 def test_probabilities_are_a_sigmoid_of_left_out_labels():
