@@ -293,7 +293,10 @@ class SupportVectorClassifier(Certified, ClassifierMixin, SupportVectorMachine):
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class, shape (m, c); only after fit with ``probability=True``."""
         require_fitted_with(self, "probability=True", "sigmoids_")
-        values = self._evaluate(X)
+        return self._probabilities(self._evaluate(X))
+
+    def _probabilities(self, values: Floats) -> Floats:
+        """Return the probability of each class at decision values of all problems."""
         if values.ndim == 1:
             p = self.sigmoids_[0](values)
             return np.column_stack([1.0 - p, p])

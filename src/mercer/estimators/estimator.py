@@ -297,7 +297,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     # steps --------------------------------------------------------------------------------------------
 
-    def _solve(self, problem: Any, run: Run, until: float = 1.0) -> Solution:
+    def _solve(self, problem: Any, run: Run, until: float = 1.0, start: Floats | None = None) -> Solution:
         """Solve within the budgets; warns if the tolerance was not reached and remembers the solver."""
         solver = self.solver
         if solver is None:
@@ -307,7 +307,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             if hasattr(solver, "max_iter"):
                 unwatched(problem.gram)
                 monitor = run.solver_monitor(getattr(solver, "tol", 1e-8)) if run.watched else None
-                solution = solver.solve(problem, monitor=monitor)
+                solution = solver.solve(problem, start, monitor)
             elif run.deadline is None:
                 solution = solver.solve(problem)
             else:  # a direct solver cannot be asked to stop: at the deadline it is left behind

@@ -254,7 +254,7 @@ class LaplacianSVC(SVC):
         Cost of an error of size one.
     manifold : float or sequence of them, default 0.1
         m, the weight of differences between neighbours; 0 is `SVC` on the labelled samples. Of several the one with
-        the least hinge loss of left-out labels is taken, which needs no label to spare.
+        the least hinge loss of left-out labels is taken, up to the scale of the function; it needs no label to spare.
     gamma, degree, coef0 : optional
         As in `SVC`.
     unlabelled : int, str, float or None, default -1
@@ -263,6 +263,9 @@ class LaplacianSVC(SVC):
         As in `LaplacianRidge`.
     loss, multi_class, class_weight : optional
         As in `SVC`.
+    probability : bool, default False
+        Whether there are probabilities: a sigmoid on the decision values of labelled samples by machines that know
+        them without their labels, in closed form. Each class then needs two labels.
     tol, max_iter : optional
         As in `SVC`.
     gram : GramSpec, optional
@@ -275,10 +278,13 @@ class LaplacianSVC(SVC):
     classes_ : (c,) array
     transduction_ : (n,) array
         The class of every training sample, by the fitted function.
+    label_distributions_ : (n, c) array
+        The probability of each class for every training sample, with ``probability=True``.
     manifold_ : float
         The weight that was taken.
     loo_errors_ : (c,) array
-        Mean hinge loss of left-out labels for each weight, if several were given.
+        Mean hinge loss of left-out labels for each weight, if several were given, each function times the number that
+        makes it least.
     support_ : (q,) array of int
         Places of the labelled samples that are support vectors.
     n_support_, dual_coef_, intercept_, expansion_, n_iter_, solution_
@@ -303,7 +309,6 @@ class LaplacianSVC(SVC):
     """
 
     constraints = {**_GRAPH, "unlabelled": mark}
-    probability = False
     decision_function_shape = "ovr"
     break_ties = False
     shrinking = True
@@ -328,6 +333,7 @@ class LaplacianSVC(SVC):
         loss: str = "hinge",
         multi_class: Any = "ovo",
         class_weight: Any = None,
+        probability: bool = False,
         tol: float = 1e-3,
         max_iter: int | None = None,
         gram: GramSpec | None = None,
@@ -349,6 +355,7 @@ class LaplacianSVC(SVC):
         self.loss = loss
         self.multi_class = multi_class
         self.class_weight = class_weight
+        self.probability = probability
         self.tol = tol
         self.max_iter = max_iter
         self.gram = gram
@@ -386,12 +393,12 @@ class LaplacianSVC(SVC):
             self.loo_errors_ = np.array([error for error, *_ in found])
             best = int(np.argmin(self.loo_errors_)) if len(found) > 1 else 0
             self.manifold_ = float(np.atleast_1d(self.manifold)[best])
-            _, deformed, coef, self.intercept_, self.n_iter_ = found[best]
+            _, deformed, coef, self.intercept_, self.n_iter_, sigmoids = found[best]
             self.expansion_, at_samples = lifted(deformed, [K], coef, self.intercept_)
-            self.transduction_ = self._classes_of(at_samples)
             self._keep(coef, labelled, used[rows], S.take(rows))
             if len(used) < len(packed):
-                self.transduction_ = self.predict(packed)
+                at_samples = self._evaluate(packed)
+            self._describe_samples(at_samples, sigmoids)
         return self
 
     def _at(self, K: Gram, L: Any, m: float, known: tuple[Any, ...], run: Run) -> tuple[Any, ...]:
@@ -401,20 +408,42 @@ class LaplacianSVC(SVC):
             deformed = deform([K], [1.0], m * L, rows, _monitor(run))
         coef, intercept = self._fit_parts(small_gram(deformed, K, budget(self.memory)), codes, weights, run)
         self._weights = None
-        return self.__dict__.pop("_left_out_loss", np.nan), deformed, coef, intercept, self.n_iter_
+        sigmoids = vars(self).pop("sigmoids_", None)
+        return vars(self).pop("_left_out_loss", np.nan), deformed, coef, intercept, self.n_iter_, sigmoids
+
+    def _describe_samples(self, values: Floats, sigmoids: Any) -> None:
+        """Keep what the function says of the training samples, at which it has these values."""
+        self.transduction_ = self._classes_of(values)
+        vars(self).pop("label_distributions_", None)  # of a fit before
+        if self.probability:
+            self.sigmoids_ = sigmoids
+            self.label_distributions_ = self._probabilities(values)
 
     def _describe(self, parts: list[Part]) -> None:
-        """Keep the mean hinge loss of left-out labels, if weights are compared."""
-        if np.ndim(self.manifold) == 0 or len(self.manifold) < 2:
+        """Keep the mean hinge loss of left-out labels, if weights are compared.
+
+        The larger the weight of the graph, the smaller the function, which is no error of a classifier: each has the
+        scale that suits it best.
+        """
+        several = np.ndim(self.manifold) > 0 and len(self.manifold) > 1
+        if not (several or self.probability):
             return
         for part in parts:
             if min(np.sum(part.sign > 0), np.sum(part.sign < 0)) < 2:
+                given, instead = "manifold has several weights", "one weight, as manifold=0.1"
+                if not several:
+                    given, instead = "probability=True was given", "probability=False"
                 raise TargetError(
-                    "A class has one labelled sample, and manifold has several weights; to compare them each class "
-                    "needs two labels, one of which is left out. Give one weight, as manifold=0.1, or another label."
+                    f"A class has one labelled sample, and {given}; each class then needs two labels, one of which is "
+                    f"left out. Give {instead}, or another label."
                 )
-        losses = [part.weight @ np.maximum(0.0, 1.0 - part.sign * self._left_out(part)) for part in parts]
+        if not several:
+            return
+        losses = [_least_hinge(part.sign * self._left_out(part), part.weight) for part in parts]
         self._left_out_loss = float(np.sum(losses) / np.sum([part.weight.sum() for part in parts]))
+
+    def _left_out_predictions(self, X: Any, y: Any) -> None:
+        """Nothing: samples without a label are not asked for theirs."""
 
     def _is_primal(self, K: Gram) -> bool:
         return False
@@ -446,6 +475,16 @@ def known_rows(known: Any) -> Indices:
             "No sample of positive weight has a target; at least one must. Give one of them a weight, or a target."
         )
     return rows
+
+
+def _least_hinge(margins: Floats, weight: Floats) -> float:
+    """Return min over s >= 0 of sum_i w_i max(0, 1 - s m_i): a convex function, straight between s = 1 / m_i."""
+    order = np.argsort(-margins)
+    m, w = margins[order], weight[order]
+    behind, sums = w.sum() - np.cumsum(w), w @ m - np.cumsum(w * m)  # of those with a smaller margin
+    right = m > 0.0
+    with np.errstate(over="ignore"):
+        return float(np.min(behind[right] - sums[right] / m[right], initial=w.sum()))
 
 
 def small_gram(deformed: Deformation, K: Gram, allowed: int) -> Gram:

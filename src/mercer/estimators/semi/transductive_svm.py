@@ -197,19 +197,22 @@ class TransductiveSVC(SVC):
                 scores = rng.standard_normal(len(free))
             side[free] = np.where(top(scores, wanted), 1.0, -1.0)
         levels = _LEVELS if rng is None and self.annealed and len(free) else np.ones(1)
-        coef, bias, objective = np.zeros(0), 0.0, np.inf
+        coef, bias, objective = None, 0.0, np.inf
         for level in levels:
             at = weight.copy()
             at[free] *= level
             for _ in range(_TURNS):
-                coef, bias, objective, values = self._machine(K, side, at, run)
+                coef, bias, objective, values = self._machine(K, side, at, run, coef)  # from the one before
                 if not self._exchange(side, values, free):
                     break
+        assert coef is not None
         return objective, coef, bias, side
 
-    def _machine(self, K: Gram, side: Floats, weight: Floats, run: Run) -> tuple[Floats, float, float, Floats]:
+    def _machine(
+        self, K: Gram, side: Floats, weight: Floats, run: Run, start: Floats | None = None
+    ) -> tuple[Floats, float, float, Floats]:
         """Return coefficients, bias, objective and values of the machine for given labels."""
-        solution: Solution = self._solve(self._program(K, side, weight), run)
+        solution: Solution = self._solve(self._program(K, side, weight), run, start=start)
         bias = -float(solution.multipliers[0])
         product = K @ solution.coef
         cost = self._costs(side * (product + bias))

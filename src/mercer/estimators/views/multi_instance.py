@@ -248,26 +248,28 @@ class MultiInstanceSVC(SVC):
     def _turns(
         self, K: Gram, S: Sets, positive: Bools, weight: Floats, run: Run, rng: Any
     ) -> tuple[float, Floats, float, Bools, int, Solution]:
-        labels = self._first(K, S, positive, weight, run, rng)
-        taken = self._taken(labels, positive)
+        labels, coef = self._first(K, S, positive, weight, run, rng)
         rounds = 0
         while True:
             rounds += 1
-            coef, bias, objective, solution = self._machine(K, np.where(labels, 1.0, -1.0), weight, taken, run)
-            again = self._relabelled(K @ coef + bias, S, positive)
+            taken = self._taken(labels, positive)
+            coef, objective, solution, values = self._machine(K, labels, weight, taken, run, coef)
+            again = self._relabelled(values, S, positive)
             if np.array_equal(again, labels) or rounds >= self.max_rounds:
-                return objective, coef, bias, labels, rounds, solution
-            labels, taken = again, self._taken(again, positive)
+                return objective, coef, -float(solution.multipliers[0]), labels, rounds, solution
+            labels = again
 
-    def _first(self, K: Gram, S: Sets, positive: Bools, weight: Floats, run: Run, rng: Any) -> Bools:
-        """Return labels to start from: those of the bags, or random ones."""
+    def _first(
+        self, K: Gram, S: Sets, positive: Bools, weight: Floats, run: Run, rng: Any
+    ) -> tuple[Bools, Floats | None]:
+        """Return labels to start from, those of the bags or random ones, and coefficients if there are any."""
         if rng is not None:
             scores = rng.standard_normal(len(positive))
-            return self._relabelled(scores, S, positive)
+            return self._relabelled(scores, S, positive), None
         if self.method == "instances":
-            return positive
-        coef, bias, *_ = self._machine(K, np.where(positive, 1.0, -1.0), weight, np.ones(len(positive), bool), run)
-        return self._relabelled(K @ coef + bias, S, positive)
+            return positive, None
+        coef, _, _, values = self._machine(K, positive, weight, np.ones(len(positive), bool), run)
+        return self._relabelled(values, S, positive), coef
 
     def _relabelled(self, values: Floats, S: Sets, positive: Bools) -> Bools:
         """Return labels of instances by values: the best of each positive bag, and by method all that are positive."""
@@ -281,21 +283,22 @@ class MultiInstanceSVC(SVC):
         return labels | ~positive if self.method == "witnesses" else np.ones(len(labels), dtype=bool)
 
     def _machine(
-        self, K: Gram, sign: Floats, weight: Floats, taken: Bools, run: Run
-    ) -> tuple[Floats, float, float, Solution]:
-        """Return coefficients, bias and objective of the machine for given labels."""
-        index = np.flatnonzero(taken)
+        self, K: Gram, labels: Bools, weight: Floats, taken: Bools, run: Run, start: Floats | None = None
+    ) -> tuple[Floats, float, Solution, Floats]:
+        """Return coefficients, objective and solution of the machine for given labels, and its values everywhere."""
+        index, sign = np.flatnonzero(taken), np.where(labels, 1.0, -1.0)
         part = K if len(index) == len(sign) else K.take(index)
         program: Any = self._program(part, sign[index], weight[index])
-        solution = self._solve(program, run)
-        coef = np.zeros(len(sign))
+        solution = self._solve(program, run, start=None if start is None else start[index])
+        coef, product = np.zeros(len(sign)), np.zeros(len(sign))
         coef[index] = solution.coef
-        bias = -float(solution.multipliers[0])
-        product = part @ solution.coef
-        slack = np.maximum(0.0, 1.0 - sign[index] * (product + bias))
+        support = np.flatnonzero(coef)
+        K.update(support, coef[support], product)  # pyright: ignore[reportAttributeAccessIssue]  # the solver needs rows
+        values = product - float(solution.multipliers[0])
+        slack = np.maximum(0.0, 1.0 - sign[index] * values[index])
         cost = slack if self.loss == "hinge" else 0.5 * slack * slack
-        objective = self.C * float(weight[index] @ cost) + 0.5 * float(solution.coef @ product)
-        return coef, bias, objective, solution
+        objective = self.C * float(weight[index] @ cost) + 0.5 * float(coef @ product)
+        return coef, objective, solution, values
 
     def _is_primal(self, K: Gram) -> bool:
         return False

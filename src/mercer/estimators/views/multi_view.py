@@ -258,6 +258,8 @@ class MultiViewLaplacianSVC(_Agreeing, LaplacianSVC):
         As in `LaplacianRidge`.
     loss, multi_class, class_weight, tol, max_iter : optional
         As in `SVC`.
+    probability : bool, default False
+        As in `LaplacianSVC`.
     gram : GramSpec, optional
         How the matrices of all views are held.
     memory, max_time, n_threads : optional
@@ -271,6 +273,8 @@ class MultiViewLaplacianSVC(_Agreeing, LaplacianSVC):
     kernels_ : tuple of Kernel
     transduction_ : (n,) array
         The class of every training sample of positive weight.
+    label_distributions_ : (n, c) array
+        The probability of each class for them, with ``probability=True``.
     intercept_, n_iter_, solution_
         As in `SVC`.
 
@@ -305,6 +309,7 @@ class MultiViewLaplacianSVC(_Agreeing, LaplacianSVC):
         loss: str = "hinge",
         multi_class: Any = "ovo",
         class_weight: Any = None,
+        probability: bool = False,
         tol: float = 1e-3,
         max_iter: int | None = None,
         gram: GramSpec | None = None,
@@ -323,6 +328,7 @@ class MultiViewLaplacianSVC(_Agreeing, LaplacianSVC):
         self.loss = loss
         self.multi_class = multi_class
         self.class_weight = class_weight
+        self.probability = probability
         self.tol = tol
         self.max_iter = max_iter
         self.gram = gram
@@ -359,9 +365,13 @@ class MultiViewLaplacianSVC(_Agreeing, LaplacianSVC):
                 small_gram(deformed, grams[0], budget(self.memory)), labelled, weights, run
             )
             self._weights = None
-            self.transduction_ = self._classes_of(self._keep_views(deformed, grams, coef, intercept))
+            values = self._keep_views(deformed, grams, coef, intercept)
+            self._describe_samples(values, vars(self).pop("sigmoids_", None))
             self.intercept_ = frozen(np.atleast_1d(np.asarray(intercept, dtype=float)))
         return self
+
+    def _is_indefinite(self) -> bool:
+        return any(kernel.order is None for kernel in self.kernels_)
 
     def _evaluate(self, X: Any) -> Floats:
         return self._mean_of_views(X)

@@ -70,13 +70,13 @@ def sweep_sparse(
     known = B.any(axis=1)
     base = B / diagonal[:, None]
     indices, indptr = ties.indices.astype(np.int32, copy=False), ties.indptr.astype(np.int64, copy=False)
-    shares = ties.data / np.repeat(diagonal, np.diff(indptr))
     X: Any = B if start is None else start
     status, iterations, enough = None, 0, tol * (1.0 - rate) / rate
     for kind, least in ((np.dtype(np.float32), _SINGLE), (np.dtype(np.float64), 0.0)):
         if status is not None and not (status is Status.CONVERGED and (X.sum(axis=1) < _TINY).any()):
             break
-        values, rows = shares.astype(kind, copy=False), cache_rows(n, c, kind)
+        values, rows = np.empty(len(ties.data), dtype=kind), cache_rows(n, c, kind)
+        _divide(ties.data, indptr, diagonal, values)
         rows[:, :c] = X[:, :c]
         X, status = rows, Status.MAX_ITER
         while iterations < max_iter and status is Status.MAX_ITER:
@@ -92,6 +92,14 @@ def sweep_sparse(
     if status is Status.CONVERGED and not change <= tol:
         status = Status.STALLED
     return SparseSolution(out, change, iterations + 1, status or Status.CONVERGED)
+
+
+@compiled
+def _divide(data, indptr, diagonal, out):
+    """Divide the entries of each row by d."""
+    for i in range(len(diagonal)):
+        for p in range(indptr[i], indptr[i + 1]):
+            out[p] = data[p] / diagonal[i]
 
 
 @compiled

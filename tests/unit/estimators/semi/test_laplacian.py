@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 from sklearn.datasets import make_moons
 
 from mercer import SVC, KernelRidge, LabelPropagation, LaplacianRidge, LaplacianSVC, TransductiveSVC, load, save
 from mercer.errors import DomainError, ParameterError, TargetError
+from mercer.estimators.semi.laplacian import _least_hinge
 from mercer.gram import Dense, Nystrom, Tiles
 from mercer.kernels import Gaussian, Linear, Spectrum
+from mercer.selection.sigmoid import fit_sigmoid
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 2))
@@ -95,15 +98,52 @@ def test_left_out_labels_choose_the_weight_of_the_classifier():
     model = LaplacianSVC(Gaussian(1.0), 2.0, [0.0, 1.0], **options).fit(X, LABELS)
     losses = []
     for m in (0.0, 1.0):
-        total = 0.0
-        for i in KNOWN:
+        margins = np.empty(len(KNOWN))
+        for place, i in enumerate(KNOWN):
             y = LABELS.copy()
             y[i] = -1
             f = LaplacianSVC(Gaussian(1.0), 2.0, m, **options).fit(X, y).decision_function(X[[i]])[0]
-            total += max(0.0, 1.0 - (2 * LABELS[i] - 1) * f)
-        losses.append(total / len(KNOWN))
+            margins[place] = (2 * LABELS[i] - 1) * f
+        costs = np.append(0.0, np.full(len(KNOWN), 1.0 / len(KNOWN)))  # the scale, then the slacks
+        rows = np.column_stack([-margins, -np.eye(len(KNOWN))])
+        losses.append(linprog(costs, rows, -np.ones(len(KNOWN))).fun)
     assert np.allclose(model.loo_errors_, losses, atol=1e-4)
     assert model.manifold_ == (0.0, 1.0)[int(np.argmin(losses))]
+
+
+@pytest.mark.parametrize("sides", [(-1.0, 1.0), (1e-300, 1.0), (-2.0, -1.0)])
+def test_the_least_hinge_loss_over_scales(sides):
+    margins, w = RNG.uniform(*sides, size=9), RNG.uniform(0.5, 2.0, size=9)
+    scales = np.append(0.0, 1.0 / np.abs(margins))
+    with np.errstate(over="ignore"):
+        expected = min(w @ np.maximum(0.0, 1.0 - s * margins) for s in scales)
+    assert np.isclose(_least_hinge(margins, w), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_probabilities_are_a_sigmoid_of_left_out_labels():
+    options = {**OPTIONS, "tol": 1e-8, "loss": "squared_hinge"}  # whose bias is always determined
+    model = LaplacianSVC(Gaussian(1.0), 2.0, [0.0, 1.0], probability=True, **options).fit(X, LABELS)
+    values = np.empty(len(KNOWN))
+    for place, i in enumerate(KNOWN):
+        y = LABELS.copy()
+        y[i] = -1
+        values[place] = LaplacianSVC(Gaussian(1.0), 2.0, model.manifold_, **options).fit(X, y).decision_function(X)[i]
+    p = fit_sigmoid(values, LABELS[KNOWN])(model.decision_function(X))
+    assert np.allclose(model.label_distributions_, np.column_stack([1.0 - p, p]), atol=1e-4)
+    assert np.allclose(model.predict_proba(X), model.label_distributions_, atol=1e-8)
+    assert not hasattr(model.set_params(probability=False).fit(X, LABELS), "label_distributions_")
+
+
+def test_probabilities_of_samples_without_weight_and_of_classes_with_one_label():
+    y = np.where(LABELS < 0, -1, np.arange(40) % 3)
+    model = LaplacianSVC(Gaussian(1.0), probability=True, **OPTIONS).fit(X, y, np.arange(40) > 0)
+    assert model.label_distributions_.shape == (40, 3)
+    assert np.allclose(model.label_distributions_, model.predict_proba(X), atol=1e-8)
+    assert np.allclose(model.label_distributions_.sum(axis=1), 1.0)
+    y = np.full(40, -1)
+    y[:4] = 0, 0, 0, 1
+    with pytest.raises(TargetError, match="probability=True was given"):
+        LaplacianSVC(Gaussian(1.0), probability=True, **OPTIONS).fit(X, y)
 
 
 def test_two_moons_with_four_labels():

@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn import config_context
+from sklearn.model_selection import cross_val_score
 
 import mercer
 from mercer import MultiTaskRidge, MultiTaskSVR
@@ -96,3 +98,12 @@ def test_a_task_is_the_name_or_the_place_of_a_column(make, task):
     X = np.arange(12.0).reshape(6, 2)
     with pytest.raises(ParameterError, match="task must be a str or an integer"):
         make(task=task).fit(X, [0, 1, 0, 1, 0, 1])
+
+
+def test_tasks_are_routed():
+    """Tasks beside the samples go to fit and score as those in a column do."""
+    with config_context(enable_metadata_routing=True):
+        model = MultiTaskRidge(Gaussian(1.0), rho=0.5).set_fit_request(tasks=True).set_score_request(tasks=True)
+        found = cross_val_score(model, X, Y, params={"tasks": TASKS}, cv=3)
+    expected = cross_val_score(MultiTaskRidge(Gaussian(1.0), rho=0.5, task=-1), np.column_stack([X, TASKS]), Y, cv=3)
+    assert np.allclose(found, expected)

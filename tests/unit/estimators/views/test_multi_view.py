@@ -69,3 +69,12 @@ def test_weights_are_repetition():
     a = CoRegularizedRidge((A, Linear().on([2])), manifold=0.2, n_neighbors=3).fit(X, Y, sample_weight=w)
     b = CoRegularizedRidge((A, Linear().on([2])), manifold=0.2, n_neighbors=3).fit(X[index], Y[index])
     assert np.allclose(a.predict(T), b.predict(T), atol=1e-7)
+
+
+def test_probabilities_of_equal_views_are_those_of_one():
+    """Of two equal views that need not agree the mean is a machine of half the kernel."""
+    options = {"n_neighbors": 3, "probability": True, "tol": 1e-8}
+    views = MultiViewLaplacianSVC((A, A), 2.0, 0.0, 0.0, **options).fit(X, LABELS)
+    one = LaplacianSVC(0.5 * A, 2.0, 0.0, **options).fit(X, LABELS)
+    assert np.allclose(views.label_distributions_, one.label_distributions_, atol=1e-5)
+    assert np.allclose(views.predict_proba(T), one.predict_proba(T), atol=1e-5)
