@@ -22,7 +22,7 @@ from mercer.errors import DomainError, TargetError, TimeBudgetError
 from mercer.estimators.certificates.assumptions import leave_note
 from mercer.first_model.given_rows import given_rows
 from mercer.first_model.machine_choice import choose
-from mercer.first_model.refusals import doubts
+from mercer.first_model.refusals import doubts, require_known
 from mercer.first_model.row_sources import SampleRows, TableRows
 from mercer.first_model.table_columns import columns_by_kind, filled_said, kind_of, left_out_said, varying_columns
 from mercer.first_model.verdicts import require_scoring
@@ -197,12 +197,13 @@ def source_kernels(X: Any) -> dict[str, Kernel]:
 
 def _target(y: Any, task: str | None) -> tuple[str, Array]:
     """Return the task and y as classes or as numbers; problems with y are reported by the target that reads it."""
+    require_known(y)
     if task != "classification":
         try:
             numbers = Real().learn(y).encode(y)
         except (TargetError, TypeError, ValueError):
-            if task == "regression":
-                raise
+            if task == "regression" or _are_numbers(y):
+                raise  # infinity, or what is masked, among numbers
         else:
             if numbers.ndim != 1:
                 raise TargetError(
@@ -212,6 +213,13 @@ def _target(y: Any, task: str | None) -> tuple[str, Array]:
                 return "regression", numbers
     classes = Multiclass().learn(y)
     return "classification", np.asarray(classes.decode(classes.encode(y)))
+
+
+def _are_numbers(y: Any) -> bool:
+    try:
+        return np.asarray(y).dtype.kind in "fc"
+    except ValueError:  # rows of different lengths
+        return False
 
 
 def _remaining(clock: Clock) -> float | None:

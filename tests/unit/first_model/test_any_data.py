@@ -53,6 +53,15 @@ def test_weights_groups_times_and_scores_are_heeded(once):
     assert np.all(weighed.predict(X)[X["x"] > 0.5] > 0.0)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("heavy", [1e16, 1e300])
+def test_one_weight_may_be_very_large(heavy):
+    X = np.random.default_rng(3).normal(size=(16, 2))
+    weight = np.where(np.arange(16) == 5, heavy, 1.0)
+    model = mercer.automatic(X, np.sin(X[:, 0]), kernel=Gaussian(1.0), sample_weight=weight)
+    assert np.isfinite(model.predict(X)).all() and len(model.verdict_) < 150
+
+
 def test_missing_values_are_filled_in(tmp_path, once):
     n = 80
     frame = pd.DataFrame({"x": rng.normal(size=n), "flag": rng.random(n) < 0.5, "group": rng.choice(["a", "b"], n)})
