@@ -307,7 +307,7 @@ FAIR_DATA: dict[tuple[str, str], tuple[str, ...]] = {
     # sequences of any symbols; categories; a column in which nothing is there is left out, and said to be; what is
     # missing is filled in by the median, and the model sees that it was missing
     ("automatic", "X"): ("Python dates", "pandas with categories", *_MISSING),
-    ("source_kernels", "X"): ("dict", "pandas with categories"),  # which are tables
+    ("source_kernels", "X"): ("dict", "pandas with categories", "pandas with dates"),  # tables; all one date
 }
 
 
@@ -372,8 +372,9 @@ def numbers_of(result: Any, depth: int = 3) -> list[Any]:
         return [result(X)] if result.domain is Vectors else []
     if isinstance(result, mercer.networks.JunctionTree):
         return [result.log_partition, *result.marginals().values()]
-    if inspect.isfunction(result):  # the largest correlation with signs
-        return [result(np.where(REAL > 0, 1.0, -1.0)[:, None])]
+    if inspect.isfunction(result):  # a transform of frequencies, or the largest correlation with signs
+        signs = np.where(REAL > 0, 1.0, -1.0)
+        return [result(signs if "omega" in inspect.signature(result).parameters else signs[:, None])]
     if isinstance(result, Mapping):
         result = list(result.values())
     if isinstance(result, (list, tuple)):

@@ -29,6 +29,7 @@ from mercer.first_model.verdicts import require_scoring
 from mercer.io.columns import Column
 from mercer.kernels import Gaussian, Kernel, Precomputed
 from mercer.selection.automatic import column_kernels, find_task, some_rows, table_kernels, text_kernel
+from mercer.selection.tables.first_tables import FEWEST
 from mercer.sparse_checks import used_columns
 from mercer.targets import Multiclass, Real
 
@@ -191,6 +192,12 @@ def source_kernels(X: Any) -> dict[str, Kernel]:
             f"Columns with missing values: {', '.join(map(repr, absent[:10]))}. Fill them in, or leave out these "
             "columns or rows."
         )
+    dates = [name for name, column in columns.items() if column.kind == "date"]
+    if dates:
+        raise DomainError(
+            f"Columns of dates: {', '.join(map(repr, dates[:10]))}; numbers, categories and texts have kernels here. "
+            "Turn them into numbers, such as days since the first, or leave them out."
+        )
     kinds = {name: kind_of(column) for name, column in columns.items()}
     return column_kernels({name: column.values for name, column in columns.items()}, kinds)
 
@@ -248,6 +255,9 @@ def candidates_for(X: Any, steps: list[str], columns: Mapping[Any, Column] | Non
                 f"Columns with missing values: {', '.join(map(repr, absent[:10]))}. Fill them in, or leave these "
                 "columns or rows out."
             )
+        dates = [str(name) for name, column in columns.items() if column.kind == "date"]
+        if dates:
+            steps.append(f"left out, being dates, for which {FEWEST} rows are needed: {', '.join(dates)}")
         kinds = {name: kind_of(column) for name, column in columns.items()}
         rows = some_rows(len(next(iter(columns.values())).values)) if columns else ()
         some = {name: [column.values[i] for i in rows] for name, column in columns.items()}

@@ -153,6 +153,14 @@ def test_every_column_is_a_source():
         mercer.source_kernels(["a text", "another text"])
 
 
+def test_dates_are_not_left_out_without_a_word():
+    table = pd.DataFrame({"on": pd.date_range("2024-01-01", periods=10), "x": np.arange(10.0) ** 1.5})
+    with pytest.raises(DomainError, match="Columns of dates: 'on'"):
+        mercer.source_kernels(table)
+    model = mercer.automatic(table, table["x"] + 1.0)  # too few rows for lengths of columns
+    assert any("being dates" in step and step.endswith(": on") for step in model.story_)
+
+
 def test_sources_are_tables_without_gaps():
     X = np.random.default_rng(0).normal(size=(30, 2))
     with pytest.raises(DomainError, match="no table"):
