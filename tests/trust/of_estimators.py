@@ -73,6 +73,7 @@ UNKNOWN = {
     mercer.NuclearNormRegressor: _GAPS,
     mercer.LinkPropagation: (*_GAPS, "sparse"),  # whose entries are the known ones
     mercer.MultilabelSVC: ("sparse",),  # a matrix of which labels a sample has
+    mercer.SemiparametricLatentFactor: ("one NaN",),
     mercer.SparseLaplacianRegressor: _GAPS,
     mercer.TransductiveRidge: _GAPS,
 }
