@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mercer.errors import ParameterError
 
-__all__ = ["Array", "Bools", "Codes", "Floats", "Index", "Indices", "real_numbers"]
+__all__ = ["Array", "Bools", "Codes", "Floats", "Index", "Indices", "real_numbers", "shape_of"]
 
 Array: TypeAlias = NDArray[Any]
 """An array of any kind."""
@@ -67,3 +67,17 @@ def real_numbers(given: Any, name: str, error: type[Exception] = ParameterError)
     except (TypeError, ValueError, OverflowError):
         given_as = f"of type {type(given).__name__} that is not an array of numbers"
     raise error(f"{name} {given_as} was given; real numbers are accepted. Convert {name} to an array of floats.")
+
+
+def shape_of(values: Any) -> tuple[int, ...]:
+    """Return the shape of an array or of lists; that of a number if the lists have different lengths.
+
+    Examples
+    --------
+    >>> shape_of([[1, 2], [3, 4]]), shape_of([[1, 2], [3]])
+    ((2, 2), ())
+    """
+    try:
+        return np.shape(values)
+    except ValueError:
+        return ()

@@ -65,13 +65,15 @@ ANY_MATRIX = (
     mercer.LaplacianEigenmap,
     mercer.LabelPropagation,
 )
-# what stands for a target that is not known
+# what stands for a target that is not known, or for a table of targets
 _GAPS = ("one NaN", "None inside", "pandas NA")
 UNKNOWN = {
     mercer.CoRegularizedRidge: _GAPS,
     mercer.LaplacianRidge: _GAPS,
     mercer.NuclearNormRegressor: _GAPS,
     mercer.LinkPropagation: (*_GAPS, "sparse"),  # whose entries are the known ones
+    mercer.MultilabelSVC: ("sparse",),  # a matrix of which labels a sample has
+    mercer.SemiparametricLatentFactor: ("one NaN",),
     mercer.SparseLaplacianRegressor: _GAPS,
     mercer.TransductiveRidge: _GAPS,
 }

@@ -292,6 +292,7 @@ _OTHER = ("one dimension", "fewer columns", "more columns", "sparse, fewer colum
 
 
 _SERIES = ("one dimension",)  # is one column
+_MISSING = ("one NaN", "float32 NaN", "pandas with NA", "polars with null")
 _ANY_SIGN = ("indefinite", "negative", "one negative self-similarity", "a distance matrix", "empty", "empty frame")
 FAIR_DATA: dict[tuple[str, str], tuple[str, ...]] = {
     **{
@@ -303,8 +304,10 @@ FAIR_DATA: dict[tuple[str, str], tuple[str, ...]] = {
     ("normalized_cut", "labels"): ("one inf", "complex", "text", "numbers as text", "dates"),  # any labels will do
     ("learned_kernel", "y"): ("one inf",),
     ("spectral_bisection", "graph"): (*_ANY_SIGN, "not square, tall", "asymmetric"),  # edges and weights; arcs
-    # sequences of any symbols; categories; a column in which nothing is there is left out, and said to be
-    ("automatic", "X"): ("Python dates", "pandas with categories", "polars with null"),
+    # sequences of any symbols; categories; a column in which nothing is there is left out, and said to be; what is
+    # missing is filled in by the median, and the model sees that it was missing
+    ("automatic", "X"): ("Python dates", "pandas with categories", *_MISSING),
+    ("source_kernels", "X"): ("dict", "pandas with categories", "pandas with dates"),  # tables; all one date
 }
 
 
@@ -369,8 +372,9 @@ def numbers_of(result: Any, depth: int = 3) -> list[Any]:
         return [result(X)] if result.domain is Vectors else []
     if isinstance(result, mercer.networks.JunctionTree):
         return [result.log_partition, *result.marginals().values()]
-    if inspect.isfunction(result):  # the largest correlation with signs
-        return [result(np.where(REAL > 0, 1.0, -1.0)[:, None])]
+    if inspect.isfunction(result):  # a transform of frequencies, or the largest correlation with signs
+        signs = np.where(REAL > 0, 1.0, -1.0)
+        return [result(signs if "omega" in inspect.signature(result).parameters else signs[:, None])]
     if isinstance(result, Mapping):
         result = list(result.values())
     if isinstance(result, (list, tuple)):

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+import mercer
 from mercer import arrays
-from mercer.errors import ParameterError
+from mercer.arrays import shape_of
+from mercer.errors import ParameterError, TargetError
 
 
 def test_every_alias_names_arrays_of_its_kind():
@@ -43,3 +45,13 @@ def test_real_numbers_become_float64(given):
     found = arrays.real_numbers(given, "w")
     assert found.dtype == np.float64
     assert found.tolist() == [1.0, 2.0]
+
+
+def test_rows_of_different_lengths_have_no_shape():
+    assert shape_of([[1, 2], [3, 4]]) == (2, 2) and shape_of([[1, 2], [3]]) == shape_of(3.0) == ()
+
+
+@pytest.mark.parametrize("model", [mercer.MultiTaskSVR(), mercer.KernelGLM(family="binomial")], ids=repr)
+def test_targets_of_different_lengths_are_refused(model):
+    with pytest.raises(TargetError, match="y has entries of different lengths"):
+        model.fit(np.zeros((4, 1)), [[1.0], [0.0, 1.0], [1.0], [0.0]])

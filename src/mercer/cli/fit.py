@@ -37,7 +37,7 @@ from mercer.cli.inputs import (
     takes_unknown,
     usable_columns,
 )
-from mercer.cli.outputs import beside, require_writable
+from mercer.cli.outputs import beside, naming_files, naming_the_state, require_writable
 from mercer.cli.score_lines import measured, words
 from mercer.cli.terminal import Terminal
 from mercer.io.datasets import Dataset
@@ -105,7 +105,9 @@ def run(terminal: Terminal, *, target: tuple[str, ...] = (), **options: Any) -> 
             if path is not None:
                 require_writable(path, request.force)
         parse_seconds(request.checkpoint_every, "--checkpoint-every")
-    done = [_fitted(terminal, request) for request in requests]
+    files: list[Path] = []
+    with naming_files(files):
+        done = [_fitted(terminal, request, files) for request in requests]
     if len(done) == 1:
         terminal.result(*done[0])
         return
@@ -154,14 +156,14 @@ def _for_target(path: Path, target: str) -> Path:
     return path.with_name(f"{path.stem}.{re.sub(r'[^0-9A-Za-z_-]+', '_', target)[:60]}{path.suffix}")
 
 
-def _fitted(terminal: Terminal, request: Request) -> tuple[dict[str, Any], str]:
-    """Fit, save and report on one model; return what was done."""
+def _fitted(terminal: Terminal, request: Request, files: list[Path]) -> tuple[dict[str, Any], str]:
+    """Fit, save and report on one model; return what was done, and add what was written to the files."""
     clock = Clock.start(request.max_time)
     workers = nullcontext() if request.dask is None else distributed(request, None).open()
     with (
         threadpool_limits(request.threads, user_api="blas"),
         _kept_warnings() as caught,
-        _naming_the_state(request.checkpoint),
+        naming_the_state(request.checkpoint),
         workers,
     ):
         estimator = _parsed(request)
@@ -183,11 +185,13 @@ def _fitted(terminal: Terminal, request: Request) -> tuple[dict[str, Any], str]:
     if request.test is not None:
         outcome.tested = tested(request, outcome)
     save(outcome.model, request.model_path, force=request.force)
+    files.append(request.model_path)
     if request.checkpoint is not None:
         mercer.io.Checkpoint(request.checkpoint).remove()  # it has served its purpose
     page = None if problem.data.kind == "sentences" else request.page
     if page is not None:
         _report(outcome, page, request, terminal)
+        files.append(page)
     return summary(problem, outcome, {"model": request.model_path, "report": page}, clock, notes)
 
 
@@ -330,19 +334,6 @@ def _require_weights(values: Array, name: str) -> None:
 def _listed(text: str, data: Table) -> list[str]:
     """Return one name, or several between commas; a name with a comma in it stays whole."""
     return [text] if text in data.names else [name.strip() for name in text.split(",")]
-
-
-@contextmanager
-def _naming_the_state(checkpoint: Path | None) -> Iterator[None]:
-    """Say where the state of an interrupted fit is."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if checkpoint is None or not mercer.io.Checkpoint(checkpoint).found:
-            raise
-        raise KeyboardInterrupt(
-            f"Interrupted; the state of the fit is in {checkpoint}. Give the same command again to resume from there."
-        ) from None
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from mercer.constraints import InstanceOf, OneOf, Optional, Positive
 from mercer.domains import Strings, Vectors
 from mercer.errors import DomainError, TargetError, TimeBudgetError
 from mercer.estimators.certificates.assumptions import leave_note
-from mercer.first_model.given_rows import doubts, given_rows
+from mercer.first_model.given_rows import doubts, given_rows, require_known
 from mercer.first_model.machine_choice import choose, compared_until
 from mercer.first_model.row_sources import SampleRows, TableRows
 from mercer.first_model.table_columns import columns_by_kind, filled_said, kind_of, left_out_said, varying_columns
@@ -28,6 +28,7 @@ from mercer.first_model.verdicts import require_scoring
 from mercer.io.columns import Column
 from mercer.kernels import Gaussian, Kernel, Precomputed
 from mercer.selection.automatic import column_kernels, find_task, some_rows, table_kernels, text_kernel
+from mercer.selection.tables.first_tables import FEWEST
 from mercer.sparse_checks import used_columns
 from mercer.targets import Multiclass, Real
 
@@ -188,18 +189,25 @@ def source_kernels(X: Any) -> dict[str, Kernel]:
             f"Columns with missing values: {', '.join(map(repr, absent[:10]))}. Fill them in, or leave out these "
             "columns or rows."
         )
+    dates = [name for name, column in columns.items() if column.kind == "date"]
+    if dates:
+        raise DomainError(
+            f"Columns of dates: {', '.join(map(repr, dates[:10]))}; numbers, categories and texts have kernels here. "
+            "Turn them into numbers, such as days since the first, or leave them out."
+        )
     kinds = {name: kind_of(column) for name, column in columns.items()}
     return column_kernels({name: column.values for name, column in columns.items()}, kinds)
 
 
 def _target(y: Any, task: str | None) -> tuple[str, Array]:
     """Return the task and y as classes or as numbers; problems with y are reported by the target that reads it."""
+    require_known(y)
     if task != "classification":
         try:
             numbers = Real().learn(y).encode(y)
         except (TargetError, TypeError, ValueError):
-            if task == "regression":
-                raise
+            if task == "regression" or _are_numbers(y):
+                raise  # infinity, or what is masked, among numbers
         else:
             if numbers.ndim != 1:
                 raise TargetError(
@@ -209,6 +217,13 @@ def _target(y: Any, task: str | None) -> tuple[str, Array]:
                 return "regression", numbers
     classes = Multiclass().learn(y)
     return "classification", np.asarray(classes.decode(classes.encode(y)))
+
+
+def _are_numbers(y: Any) -> bool:
+    try:
+        return np.asarray(y).dtype.kind in "fc"
+    except ValueError:  # rows of different lengths
+        return False
 
 
 def _remaining(clock: Clock) -> float | None:
@@ -237,6 +252,9 @@ def candidates_for(X: Any, steps: list[str], columns: Mapping[Any, Column] | Non
                 f"Columns with missing values: {', '.join(map(repr, absent[:10]))}. Fill them in, or leave these "
                 "columns or rows out."
             )
+        dates = [str(name) for name, column in columns.items() if column.kind == "date"]
+        if dates:
+            steps.append(f"left out, being dates, for which {FEWEST} rows are needed: {', '.join(dates)}")
         kinds = {name: kind_of(column) for name, column in columns.items()}
         rows = some_rows(len(next(iter(columns.values())).values)) if columns else ()
         some = {name: [column.values[i] for i in rows] for name, column in columns.items()}

@@ -14,7 +14,7 @@ from mercer.errors import DomainError, TargetError
 from mercer.selection.tables.table_choice import fold_numbers
 from mercer.targets.target import sample_weights
 
-__all__ = ["Given", "Pair", "doubts", "folds", "given_rows", "held_pairs", "require_target"]
+__all__ = ["Given", "Pair", "doubts", "folds", "given_rows", "held_pairs", "require_known", "require_target"]
 
 FOLDED = 300  # rows up to which all are held out in turn; of more, a quarter
 PARTS = 4
@@ -144,6 +144,30 @@ def _grouped(y: Array, task: str, groups: Indices, count: int) -> Indices:
     return number
 
 
+def require_known(y: Any) -> None:
+    """Refuse targets of which some are missing, before anyone asks whether they are classes or numbers.
+
+    Examples
+    --------
+    >>> require_known([0.5, 2.0])
+    """
+    try:
+        values = np.asarray(y)
+    except ValueError:  # rows of different lengths, which others refuse
+        return
+    if values.ndim != 1:
+        return
+    absent = (
+        np.isnan(values) if values.dtype.kind == "f" else np.array([is_missing(value) for value in values.tolist()])
+    )
+    rows = np.flatnonzero(absent)
+    if len(rows):
+        raise TargetError(
+            f"y has missing values in {len(rows)} of {len(y)} rows, the first in row {rows[0]} (counted from 0); the "
+            "targets of all rows must be known. Leave these rows out of X and y."
+        )
+
+
 def require_target(y: Array, task: str) -> None:
     """Refuse targets that are all the same, and classes that hardly ever occur twice.
 
@@ -154,7 +178,7 @@ def require_target(y: Array, task: str) -> None:
     distinct = len(np.unique(y))
     if distinct < 2 and len(y) > 1:
         raise TargetError(
-            f"y is {str(y[0])[:40]!r} in all {len(y)} rows; there is nothing to predict. Give a target that varies, or "
+            f"y is {_shown(y[0])} in all {len(y)} rows; there is nothing to predict. Give a target that varies, or "
             "rows of the other values, too."
         )
     if task == "classification" and len(y) >= FEW and distinct > ALONE * len(y):
@@ -162,6 +186,11 @@ def require_target(y: Array, task: str) -> None:
             f"y has {distinct} classes in {len(y)} rows, so that hardly any occurs twice, as if they named the rows. "
             'Give another target, or task="regression" if they are numbers.'
         )
+
+
+def _shown(value: Any) -> str:
+    """A number without a decimal point that it may not have been given with, or a text in quotes."""
+    return f"{value:.15g}" if isinstance(value, (int, float, np.number)) else repr(str(value)[:40])
 
 
 def doubts(y: Array, task: str) -> list[str]:

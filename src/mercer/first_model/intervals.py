@@ -59,8 +59,9 @@ def predict_interval(model: Any, X: Any, *, level: float = 0.9) -> Floats:
     """
     held = getattr(model, "held_", None)
     if held is None or not is_regressor(model):
+        given = "None" if model is None else type(model).__name__
         raise CapabilityError(
-            f"predict_interval was given {type(model).__name__}, which is no regressor with rows held out. Give one "
+            f"predict_interval was given {given}, which is no regressor with rows held out. Give one "
             "that mercer.automatic(X, y) has found; Gaussian processes have predict(X, return_std=True)."
         )
     errors = np.sort(np.abs(np.asarray(held.targets, dtype=float) - held.predictions))

@@ -20,7 +20,7 @@ from mercer.choosing import KernelSearchCV
 from mercer.first_model.given_rows import Given, folds, held_pairs, require_target
 from mercer.first_model.machine_families import Aim, Family, families, usual
 from mercer.first_model.row_sources import Found, Source, Watch
-from mercer.first_model.verdicts import Held, Judgement, Tried, judged, needs_probabilities
+from mercer.first_model.verdicts import Held, Judgement, Tried, judged, needs_probabilities, standard_error
 from mercer.kernels import Kernel
 from mercer.runtime.tiling import serial_blas
 from mercer.selection.automatic import COARSE, ROWS, some_rows
@@ -259,8 +259,8 @@ def _preferred(board: list[_Candidate], first: Family) -> list[_Candidate]:
     for other in board:
         if other is own or other.tried.size != size:
             break
-        gain = other.scores - own.scores
-        error = float(np.std(gain, ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else np.inf
+        gain = other.scores / 2.0 - own.scores / 2.0  # halves, whose difference does not overflow
+        error = standard_error(gain) if len(gain) > 1 else np.inf
         if np.mean(gain) > error:
             own = other
             break
@@ -337,9 +337,10 @@ class _Trial:
         sizes = np.array([len(out) for _, out in pairs], dtype=float)
         out = []
         for params, values in zip(results["params"], scores, strict=True):
-            mean = float(np.average(values, weights=sizes))
+            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is left out
+                mean = float(np.average(values, weights=sizes))
             if np.isfinite(mean):
-                error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
+                error = standard_error(values) if len(values) > 1 else np.nan
                 name = self._name(family, params, place)
                 out.append(_Candidate(family, place, params, Tried(name, mean, error, seconds, len(self.y)), values))
         return out

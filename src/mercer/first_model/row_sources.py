@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -17,6 +18,7 @@ from mercer.selection.tables.first_tables import Learned
 __all__ = ["Found", "SampleRows", "Source", "TableRows"]
 
 Watch = Callable[[float], Any]
+LISTED = 6  # members up to which a list of numbers or names is shown whole
 
 
 @dataclass(frozen=True)
@@ -83,11 +85,23 @@ class SampleRows:
 
     def find(self, y: Array, task: str, given: Given, watch: Watch) -> Found:
         """Return the kernels."""
-        return Found(self.kernels, tuple(repr(kernel) for kernel in self.kernels))
+        return Found(self.kernels, tuple(_shortened(repr(kernel)) for kernel in self.kernels))
 
     def again(self, found: Found, place: int) -> Kernel:
         """Return the kernel as it was: `fit` learns what is to be learned."""
         return found.kernels[place]
+
+
+def _shortened(text: str) -> str:
+    """Return the text of a kernel with three members of its long lists, such as lengths of a hundred columns."""
+
+    def ends(found: re.Match[str]) -> str:
+        members = found[2].split(", ")
+        if len(members) <= LISTED:
+            return found[0]
+        return f"{found[1]}{members[0]}, {members[1]}, ..., {members[-1]}{found[3]}"
+
+    return re.sub(r"([(\[])([^()\[\]]*)([)\]])", ends, text)
 
 
 @dataclass(frozen=True, eq=False)

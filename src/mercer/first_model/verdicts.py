@@ -12,9 +12,10 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from mercer.arrays import Array, Floats, Indices
 from mercer.errors import ParameterError
 
-__all__ = ["Held", "Judgement", "Tried", "judged", "needs_probabilities", "require_scoring"]
+__all__ = ["Held", "Judgement", "Tried", "judged", "needs_probabilities", "require_scoring", "standard_error"]
 __saved__ = ["Held", "Tried"]
 
+WORST = 100.0  # of R^2 below zero, beyond which it is no share that anyone would read
 BLOCKS = 40  # of rows, each of which is left out once for the standard error
 DEFAULTS = {"classification": "accuracy", "regression": "r2"}
 
@@ -206,9 +207,19 @@ def _jackknife(held: Held, y: Array, classes: Array | None, scoring: str, weight
             continue
         found.append(value)
     finite = np.array([value for value in found if np.isfinite(value)])
-    if len(finite) < 2:
-        return np.nan
-    return float(np.sqrt((len(finite) - 1) / len(finite) * np.sum((finite - finite.mean()) ** 2)))
+    return (len(finite) - 1) * standard_error(finite) if len(finite) > 1 else np.nan
+
+
+def standard_error(values: Floats) -> float:
+    """Return the standard error of the mean of two numbers or more, whose squares may overflow.
+
+    Examples
+    --------
+    >>> f"{standard_error(np.array([1.0, 3.0])):g} {standard_error(np.array([1e200, 3e200])):g}"
+    '1 1e+200'
+    """
+    size = 2.0 ** (int(np.frexp(np.abs(values).max())[1]) - 1)  # by which nothing is rounded
+    return size * float(np.std(values / size, ddof=1) / np.sqrt(len(values)))
 
 
 def _verdict(score: float, error: float, baseline: float, scoring: str, rows: int) -> str:
@@ -219,7 +230,8 @@ def _verdict(score: float, error: float, baseline: float, scoring: str, rows: in
         said = f"Right on {score:.1%} (± {error:.1%}) of {rows} rows held out; the most frequent class alone has "
         said += f"{baseline:.1%}"
     elif scoring == "r2":
-        said = f"Explains {score:.1%} (± {error:.1%}) of the variance of {rows} rows held out"
+        share = f"{score:.1%} (± {error:.1%})" if max(-score, error) < WORST else f"{score:.2g} (± {error:.2g})"
+        said = f"Explains {share} of the variance of {rows} rows held out"
     else:
         said = f"{scoring} {score:.4g} (± {error:.2g}) on {rows} rows held out; a constant guess has {baseline:.4g}"
     better = score - baseline

@@ -317,13 +317,14 @@ def fourier_transform(x: Any, values: Any) -> Callable[[Floats], Any]:
     if x.ndim != 1 or x.shape != values.shape or len(x) < 2 or not np.allclose(steps, steps[0]) or steps[0] <= 0:
         raise ParameterError(
             f"x of shape {x.shape} and values of shape {values.shape} were given; equally spaced ascending places with "
-            " one value each are accepted. Use numpy.linspace."
+            "one value each are accepted. Use numpy.linspace."
         )
     step = float(steps[0])
     weights = np.full(len(x), step / math.sqrt(2.0 * math.pi))
     weights[[0, -1]] *= 0.5
 
     def transform(omega: Floats) -> Any:
+        omega = real_array(omega, "omega", 1)
         out = np.zeros(len(omega), dtype=complex)
         seen = np.abs(omega) < math.pi / step
         out[seen] = np.exp(-1j * np.outer(omega[seen], x)) @ (weights * values)

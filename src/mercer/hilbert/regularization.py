@@ -523,6 +523,13 @@ def _path(
     require_squares(values, "y")
     gram = Dense().build(kernel.learn(S, values, w), S)
     unit = unit_of(gram)  # now: the path takes the matrix
+    with np.errstate(over="ignore"):
+        largest = float(w.sum()) * max(unit, float(np.max(values * values, initial=0.0)))
+    if not largest < np.finfo(float).max / 4.0:
+        raise ParameterError(
+            f"sample_weight has values up to {w.max():.3g}, whose products with squares of y or with k(x, x) "
+            "overflow. Divide the weights, and the penalty, by the same number."
+        )
     border = np.ones((len(S), 1)) if constant else None
     if isinstance(loss, Squared) and len(S) <= SPECTRAL:
         Plan(f"the spectrum of {len(S)} samples", {"eigenvectors": 32 * len(S) ** 2}).require(None)

@@ -294,6 +294,25 @@ def test_a_checkpoint_is_taken_up_and_removed(table, monkeypatch):
     assert "--checkpoint-every" in run("fit", table, *options[:-1], "soon", "-f", code=2).stderr
 
 
+def test_a_report_that_is_interrupted_leaves_the_model(table, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mercer.reports.report", interrupted)
+    result = run("fit", table, "-t", "y", "-e", PLAIN, "--folds", "0", code=130)
+    assert "Written before:" in " ".join(result.stderr.split()) and "nothing was written" not in result.stderr
+    assert load(table.with_suffix(".mercer")).data_["target"] == "y" and not table.with_suffix(".html").exists()
+
+
+def test_more_columns_than_rows(tmp_path):
+    X = np.random.default_rng(0).normal(size=(8, 40))
+    path = tmp_path / "wide.csv"
+    lines = [",".join(f"{value:.3f}" for value in (*row, row[0])) for row in X]
+    path.write_text("\n".join([",".join([*(f"c{i}" for i in range(40)), "t"]), *lines, ""]))
+    told = run_json("fit", path, "-t", "t", "--no-report")
+    assert "of 8 rows held out" in told["verdict"] and max(map(len, told["steps"])) < 300
+
+
 def test_the_choice_of_the_gram_is_told(table):
     model = "KernelRidge(Gaussian(200.0).on(['age', 'dose']), gram=Auto(tol=0.1), memory='60KB')"
     told = run_json("fit", table, "-t", "y", "-e", model, "--folds", "0", "--no-report")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mercer.cli.failures import UsageFault
-from mercer.cli.outputs import beside, require_writable
+from mercer.cli.outputs import beside, naming_files, require_writable
 from mercer.io.atomic import OverwriteError
 
 
@@ -52,3 +52,15 @@ def test_a_folder_that_is_not_ours(tmp_path):
     tmp_path.chmod(0o500)
     with pytest.raises(UsageFault, match="not writable"):
         require_writable(tmp_path / "a.txt", force=False)
+
+
+@pytest.mark.parametrize("said", ["", "Interrupted; the state is in s."])
+def test_an_interrupted_command_names_what_it_has_written(said):
+    files = []
+    with pytest.raises(KeyboardInterrupt) as nothing, naming_files(files):
+        raise KeyboardInterrupt(said)
+    assert str(nothing.value) == said
+    with pytest.raises(KeyboardInterrupt) as some, naming_files(files):
+        files.append(Path("a.mercer"))
+        raise KeyboardInterrupt(said)
+    assert str(some.value) == f"{said or 'Interrupted; the work was not finished.'} Written before: a.mercer."

@@ -53,6 +53,15 @@ def test_weights_groups_times_and_scores_are_heeded(once):
     assert np.all(weighed.predict(X)[X["x"] > 0.5] > 0.0)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("heavy", [1e16, 1e300])
+def test_one_weight_may_be_very_large(heavy):
+    X = np.random.default_rng(3).normal(size=(16, 2))
+    weight = np.where(np.arange(16) == 5, heavy, 1.0)
+    model = mercer.automatic(X, np.sin(X[:, 0]), kernel=Gaussian(1.0), sample_weight=weight)
+    assert np.isfinite(model.predict(X)).all() and len(model.verdict_) < 150
+
+
 def test_missing_values_are_filled_in(tmp_path, once):
     n = 80
     frame = pd.DataFrame({"x": rng.normal(size=n), "flag": rng.random(n) < 0.5, "group": rng.choice(["a", "b"], n)})
@@ -142,6 +151,14 @@ def test_every_column_is_a_source():
     assert list(mercer.source_kernels(table)) == ["age", "city"]
     with pytest.raises(DomainError, match="no table"):
         mercer.source_kernels(["a text", "another text"])
+
+
+def test_dates_are_not_left_out_without_a_word():
+    table = pd.DataFrame({"on": pd.date_range("2024-01-01", periods=10), "x": np.arange(10.0) ** 1.5})
+    with pytest.raises(DomainError, match="Columns of dates: 'on'"):
+        mercer.source_kernels(table)
+    model = mercer.automatic(table, table["x"] + 1.0)  # too few rows for lengths of columns
+    assert any("being dates" in step and step.endswith(": on") for step in model.story_)
 
 
 def test_sources_are_tables_without_gaps():

@@ -1,11 +1,12 @@
 """Which rows are held out, and targets from which nothing can be learned."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import mercer
 from mercer.errors import DomainError, TargetError
-from mercer.first_model.given_rows import Given, doubts, folds, given_rows, held_pairs, require_target
+from mercer.first_model.given_rows import Given, doubts, folds, given_rows, held_pairs, require_known, require_target
 
 rng = np.random.default_rng(0)
 Y = rng.normal(size=60)
@@ -73,8 +74,28 @@ def test_one_value_is_refused():
         mercer.automatic(X, np.full(40, 3.0))
     with pytest.raises(TargetError, match="one class"):
         mercer.automatic(X, np.full(40, "a"))
-    with pytest.raises(TargetError, match="in all 3 rows"):
+    for zero in (np.zeros(40, dtype=int), np.zeros(40)):
+        with pytest.raises(TargetError, match="y is 0 in all 40 rows"):
+            mercer.automatic(X, zero)
+    with pytest.raises(TargetError, match="y is 'a' in all 3 rows"):
         require_target(np.full(3, "a"), "classification")
+
+
+@pytest.mark.parametrize(
+    "y",
+    [[0.5, np.nan, 2.0], [0.5, None, 2.0], ["a", None, "b"], pd.Series([1, None, 3], dtype="Int64")],
+    ids=["numbers", "objects", "texts", "pandas"],
+)
+@pytest.mark.parametrize("task", [None, "classification", "regression"])
+def test_targets_that_are_missing_are_counted(y, task):
+    with pytest.raises(TargetError, match=r"missing values in 1 of 3 rows, the first in row 1"):
+        mercer.automatic(X[:3], y, task=task)
+
+
+def test_infinity_among_numbers_is_not_taken_for_a_class():
+    with pytest.raises(TargetError, match="Targets of a regression"):
+        mercer.automatic(X[:3], [0.5, np.inf, 2.0])
+    require_known(np.zeros((3, 2)))  # whose shape is refused by others
 
 
 def test_names_are_refused():

@@ -44,5 +44,7 @@ def test_the_place_is_that_of_the_theory():
 
 
 def test_models_without_rows_held_out_are_refused():
+    with pytest.raises(CapabilityError, match="given None, which"):
+        mercer.predict_interval(None, [[0.5]])
     with pytest.raises(CapabilityError, match="automatic"):
         mercer.predict_interval(SVC(Gaussian(1.0)).fit([[0.0], [1.0]], [0, 1]), [[0.5]])

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import log_loss, mean_absolute_error, r2_score, roc_auc_score
 
 from mercer.errors import ParameterError
-from mercer.first_model.verdicts import Held, judged, needs_probabilities, require_scoring
+from mercer.first_model.verdicts import Held, judged, needs_probabilities, require_scoring, standard_error
 
 rng = np.random.default_rng(0)
 Y = rng.normal(size=400)
@@ -45,6 +45,17 @@ def test_guessing_is_called_guessing():
     assert "no better than guessing" in judged(held, KNOWN, CLASSES, "classification", "accuracy", None).verdict
     nothing = judged(Held(ROWS[:0], Y[:0], Y[:0], None), KNOWN, Y, "regression", "r2", None)
     assert np.isnan(nothing.score) and "not known" in nothing.verdict
+
+
+def test_scores_beyond_squares():
+    values = np.array([0.2, 0.5, 0.9, -0.3])
+    assert standard_error(values) == np.std(values, ddof=1) / 2.0
+    assert standard_error(2.0**1000 * values) == 2.0**1000 * standard_error(values)
+    assert standard_error(np.zeros(3)) == 0.0
+    weight = np.ones(400)
+    weight[200] = 1e160  # all of the variance is that of one row
+    said = judged(Held(ROWS, Y[ROWS], np.zeros(300), None), KNOWN, Y, "regression", "r2", weight)
+    assert said.score < -1e150 and len(said.verdict) < 150 and "no better than guessing" in said.verdict
 
 
 def test_scores_are_checked_beforehand():

@@ -7,7 +7,7 @@ import pytest
 from numpy.polynomial import hermite_e
 
 from mercer.domains import Vectors
-from mercer.errors import CapabilityError, ParameterError
+from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.gram.expansion import Expansion
 from mercer.hilbert.fourier_norm import derivative_penalties, fourier_norm, fourier_transform, regularized
 from mercer.kernels import (
@@ -82,6 +82,8 @@ def test_what_has_no_norm_is_refused():
         fourier_norm(Expansion(f.kernel, f.samples, np.ones((6, 2)), np.zeros(2)))
     with pytest.raises(ParameterError, match="a function of frequencies"):
         fourier_norm(np.exp)
+    with pytest.raises(DomainError, match=r"omega has shape \(3, 1\)"):
+        fourier_transform([0.0, 1.0], [1.0, 1.0])(np.ones((3, 1)))
     with pytest.raises(CapabilityError, match="positive mass"):
         fourier_norm(np.exp, Periodic(1.0))
     with pytest.raises(ParameterError, match="equally spaced"):

@@ -151,6 +151,8 @@ def test_what_is_refused():
         tikhonov(K, X, Y[:-1], 1.0)
     with pytest.raises(ParameterError, match="positive weight"):
         tikhonov(K, X, Y, 1.0, sample_weight=np.zeros(N))
+    with pytest.raises(ParameterError, match=r"up to 1.7e\+308.* overflow"):
+        tikhonov(K, X, Y, 1.0, sample_weight=np.full(N, 1.7e308))
 
 
 def test_a_limit_of_the_numbers_is_not_one_of_the_space():

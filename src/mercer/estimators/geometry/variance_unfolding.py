@@ -225,9 +225,8 @@ def _stretched_exactly(Z: Floats, i: Indices, j: Indices, squares: Floats, varia
     The points given are returned if nothing better keeps them. A few columns of noise are added: a factor that is wider
     than the solution has no local maxima but the best, as a rule.
     """
-    n = len(Z)
-    noise = np.random.default_rng(0).normal(size=(n, min(_WIDER, n))) * (_SHAKEN * np.sqrt(float(np.mean(Z * Z))))
-    best, own = Z, float(np.sum(Z * Z))
+    n, best, own = len(Z), Z, float(np.sum(Z * Z))  # no columns at all, if the samples are all the same
+    noise = np.random.default_rng(0).normal(size=(n, min(_WIDER, n))) * (_SHAKEN * np.sqrt(own / max(Z.size, 1)))
     Z = np.hstack([Z, noise - noise.mean(axis=0)])
     shape, weight, multipliers = Z.shape, _FIRST, np.zeros(len(i))
     ends, sign = np.concatenate([i, j]), np.arange(len(i))

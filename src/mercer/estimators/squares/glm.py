@@ -15,7 +15,7 @@ from sklearn.base import RegressorMixin
 from sklearn.callback import with_callbacks
 from sklearn.utils import ClassifierTags
 
-from mercer.arrays import Array, Floats, Indices
+from mercer.arrays import Array, Floats, Indices, shape_of
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, OneOf, Optional, Positive
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, TargetError
@@ -236,7 +236,7 @@ class KernelGLM(RegressorMixin, KernelEstimator):
         loss = _FAMILIES[self.family] if isinstance(self.family, str) else self.family
         if reset:
             self.loss_ = loss
-        pairs = isinstance(loss, Binomial) and loss.trials == 1 and np.ndim(y) == 2 and np.shape(y)[1] == 2
+        pairs = isinstance(loss, Binomial) and loss.trials == 1 and len(shape := shape_of(y)) == 2 and shape[1] == 2
         target = Real(several=pairs).learn(y)
         values = target.encode(y)
         if reset:

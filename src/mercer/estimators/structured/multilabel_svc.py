@@ -153,7 +153,7 @@ class MultilabelSVC(ClassifierMixin, KernelEstimator):
         Parameters
         ----------
         X : raw data or packed samples
-        y : (n, L) array of zeros and ones
+        y : (n, L) array or sparse matrix of zeros and ones
             Which labels a sample has; or (n,) class labels, one for each sample.
         sample_weight : (n,) array, optional
             Non-negative; a sample of weight w counts as w copies.

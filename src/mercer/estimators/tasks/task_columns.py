@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.arrays import Floats, Indices
+from mercer.arrays import Floats, Indices, shape_of
 from mercer.constraints import AnyOf, Each, InstanceOf, Integer, Interval, Optional
 from mercer.domains import Frames, Samples
 from mercer.domains.identity import distinct, matches
@@ -158,7 +158,8 @@ class Tasked:
     def _by_columns(self, data: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
         """Return samples of one task each, where columns of y are the tasks: a sample for each number that was seen."""
         self.columns_ = None
-        Y: Any = np.asarray(y) if is_regressor(self) and not isinstance(data, (TaskedData, Frames)) else np.empty(0)
+        own = len(shape_of(y)) == 2 and is_regressor(self) and not isinstance(data, (TaskedData, Frames))
+        Y: Any = np.asarray(y) if own else np.empty(0)
         if Y.ndim != 2 or Y.shape[1] < 2 or Y.dtype.kind not in "iuf":
             return data, y, weight
         base: Any = super()

@@ -34,6 +34,7 @@ _ISO = re.compile(r"\s*\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})
 _DAY = 86_400.0  # seconds
 _YEAR = 365.2425  # days
 _SCORES = 1000  # points of a distribution function that are kept
+_HUGE = 1e307  # beyond which a difference may overflow
 
 
 @dataclass(frozen=True)
@@ -231,8 +232,9 @@ def _line(x: Floats, w: Floats, numbers: str) -> tuple[Floats, Floats, float]:
 def _image(x: Any, points: Floats, images: Floats) -> Any:
     """Return the images of numbers; a map of two points goes on beyond them, one of many ends there."""
     if len(points) == 2:
-        slope = (images[1] - images[0]) / (points[1] - points[0])
-        return images[0] + slope * (np.asarray(x, dtype=float) - points[0])
+        unit = 1.0 if np.abs(points).max() < _HUGE else 0.5  # halves, whose difference does not overflow
+        slope = (images[1] - images[0]) / (unit * points[1] - unit * points[0])
+        return images[0] + slope * (unit * np.asarray(x, dtype=float) - unit * points[0])
     return np.interp(x, points, images)
 
 

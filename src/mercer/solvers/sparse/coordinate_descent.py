@@ -278,7 +278,7 @@ def _newton(G: Floats, slope: Floats) -> tuple[Floats, float]:
     try:
         L = in_background(np.linalg.cholesky, G, work=work)
         if np.min(np.diag(L)) > 1e-6 * np.max(np.diag(L)):
-            return cho_solve((L, True), slope), 1.0
+            return cho_solve((L, True), slope, check_finite=False), 1.0  # the caller looks at it
     except np.linalg.LinAlgError:
         pass
     # Columns that depend on one another: along a null vector the fit stays and the penalty falls.

@@ -107,3 +107,9 @@ def test_distances_of_a_few_hundred_samples_are_kept():
     found = K[rows, rows] + K[near.ravel(), near.ravel()] - 2.0 * K[rows, near.ravel()]
     want = np.sum((roll[rows] - roll[near.ravel()]) ** 2, axis=1)
     assert np.abs(found - want).max() < 0.1 * want.mean()
+
+
+def test_samples_that_are_all_the_same_stay_together():
+    with pytest.warns(DegenerateWarning):
+        K = unfolding_kernel(np.full((20, 3), 2.0**62), n_neighbors=4)
+    assert np.array_equal(K, np.zeros((20, 20)))

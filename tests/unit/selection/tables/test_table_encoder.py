@@ -26,6 +26,14 @@ def test_numbers_are_standardised():
     np.testing.assert_allclose(TableEncoder().fit(x).transform(x), (x - x.mean(axis=0)) / x.std(axis=0), atol=1e-12)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_numbers_near_the_largest_are_standardised():
+    x = rng.uniform(-1.0, 1.0, size=(50, 2))
+    x[:2] = [[1.0, -1.0], [-1.0, 1.0]]
+    far = 1.7e308 * x  # whose differences overflow
+    np.testing.assert_allclose(TableEncoder().fit(far).transform(far), TableEncoder().fit(x).transform(x), atol=1e-12)
+
+
 def test_scores_are_normal_quantiles_of_ranks():
     x = rng.permutation(40).astype(float)
     z = norm.ppf((x + 0.5) / 40)

@@ -138,3 +138,8 @@ def test_options_are_checked():
         CoordinateDescent(tol=0.0).solve(problem)
     with pytest.raises(CapabilityError, match="LinearSystem"):
         CoordinateDescent().solve(LinearSystem(np.eye(2), 1.0, np.ones(2)))
+
+
+def test_numbers_that_overflow_end_the_finish():
+    G, q, b = np.diag([1.0, 1e-300]), np.array([np.inf, 1.0]), np.array([1.0, 0.0])
+    assert polish(G, q, b, 1.0) == np.inf and b.tolist() == [1.0, 0.0]
