@@ -12,6 +12,8 @@ the same rows and columns is symmetric to the bit, and no widened copy of the po
 For few coordinates a tile is summed from the differences themselves, without a product; absolute values always are.
 Four coordinates of Z are copied side by side (a panel), so that the loop over the columns runs in lanes.
 
+Loops copy number by number: an assignment to a slice takes Numba seconds to compile, for the message it might raise.
+
 Everything here runs in the calling thread (which has set BLAS to one thread), without the interpreter lock.
 """
 
@@ -199,11 +201,15 @@ def half_squares(X, Z, weights, out):
     panels = _lay_panels(Z)
     x = np.zeros(panels.shape[0], X.dtype)
     w = np.zeros(panels.shape[0], X.dtype)
-    w[: weights.size] = weights
+    zero = out.dtype.type(0)
+    for k in range(weights.size):
+        w[k] = weights[k]
     for i in range(X.shape[0]):
-        x[:d] = X[i]
+        for k in range(d):
+            x[k] = X[i, k]
         row = out[i]
-        row[:] = 0
+        for j in range(row.size):
+            row[j] = zero
         for k in range(0, d, _PANEL):
             if weights.size > 0:
                 _subtract_weighted_squares(row, x[k:], panels[k:], w[k:])
@@ -231,5 +237,6 @@ def manhattan(X, Z, out):
         panel = _lay_panels(Z[:, start:stop])
         x[:] = 0
         for i in range(X.shape[0]):
-            x[: stop - start] = X[i, start:stop]
+            for k in range(start, stop):
+                x[k - start] = X[i, k]
             _add_sizes(out[i], x, panel)

@@ -414,10 +414,36 @@ def _sort_tails(codes, offsets):
 
 
 @compiled
+def _sink(codes, begin, end, at):
+    """Let a value sink in a heap until it is not below those under it."""
+    value = codes[begin + at]
+    while 2 * at + 1 < end - begin:
+        below = begin + 2 * at + 1
+        if below + 1 < end and codes[below + 1] > codes[below]:
+            below += 1
+        if codes[below] <= value:
+            break
+        codes[begin + at] = codes[below]
+        at = below - begin
+    codes[begin + at] = value
+
+
+@compiled
+def _sort_by_heap(codes, begin, end):
+    for at in range((end - begin) // 2 - 1, -1, -1):
+        _sink(codes, begin, end, at)
+    for last in range(end - 1, begin, -1):
+        largest = codes[begin]
+        codes[begin] = codes[last]
+        codes[last] = largest
+        _sink(codes, begin, last, 0)
+
+
+@compiled
 def _sort(codes, begin, end):
-    """Sort a part of an array in place; most nodes have few neighbours."""
+    """Sort a part of an array in place; most nodes have few neighbours, and np.sort takes long to compile."""
     if end - begin > 32:
-        codes[begin:end] = np.sort(codes[begin:end])
+        _sort_by_heap(codes, begin, end)
         return
     for t in range(begin + 1, end):
         value = codes[t]

@@ -95,12 +95,14 @@ def _classify(text, rising, large, small, number):
 def _induce(text, rising, large, small, turns, spare, order):
     """Sort all suffixes, given the order of the turns."""
     n = text.size
-    spare[:] = small
+    for c in range(spare.size):
+        spare[c] = small[c]
     for t in range(turns.size):
         c = text[turns[t]]
         order[spare[c]] = turns[t]
         spare[c] += 1
-    spare[:] = large
+    for c in range(spare.size):
+        spare[c] = large[c]
     order[spare[text[n - 1]]] = n - 1
     spare[text[n - 1]] += 1
     for i in range(n):
@@ -109,7 +111,8 @@ def _induce(text, rising, large, small, turns, spare, order):
             c = text[v - 1]
             order[spare[c]] = v - 1
             spare[c] += 1
-    spare[:] = large
+    for c in range(spare.size):
+        spare[c] = large[c]
     for i in range(n - 1, -1, -1):
         v = order[i]
         if v >= 1 and rising[v - 1]:

@@ -115,7 +115,8 @@ def _walk(left, right, length, stack, table, spare, runs, out):
     top = 1
     while top:
         top -= 1
-        node[:] = stack[top]
+        for k in range(5):
+            node[k] = stack[top, k]
         depth = node[0]
         if depth == length:
             _add_leaf(left[2], right[2], node, runs, out)

@@ -170,7 +170,8 @@ def _descend32(K, diagonal, g, beta, box, starts, limits):
     tol, most = limits
     left = limits[0]
     for step in range(most):
-        gain, left, i, j = -1.0, np.float32(0.0), 0, 0
+        # places that are typed as such: for constants Numba would compile what they are given to once more
+        gain, left, i, j = -1.0, np.float32(0.0), starts[0], starts[0]
         for s in range(groups):
             own = slice(starts[s], starts[s + 1])
             a = starts[s] + _lowest32(g[own], lift[own], centers[s], mask)
@@ -210,7 +211,7 @@ def _descend64(K, diagonal, g, beta, box, starts, limits):
     tol, most = limits
     left = limits[0]
     for step in range(most):
-        gain, left, i, j = -1.0, 0.0, 0, 0
+        gain, left, i, j = -1.0, 0.0, starts[0], starts[0]
         for s in range(groups):
             own = slice(starts[s], starts[s + 1])
             a = starts[s] + _lowest64(g[own], lift[own], centers[s], mask)

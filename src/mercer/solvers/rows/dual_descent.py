@@ -31,6 +31,7 @@ _WORK = 30_000_000  # numbers read by one call of the compiled loop: some 50 ms
 _EXACT = 1e-5  # of the tolerance, which is what polishing tries to reach
 _ITERATED = 1e-3  # the same where systems are too large to be factored
 _NARROW = 100  # columns up to which Newton's method on a smooth loss needs no better start than zero
+_CHEAP = 50.0  # products of numbers, per number of the samples, that a Newton step may cost to begin with it
 _EARLY = 20.0  # violation, in tolerances, at which it is tried
 _ROUNDS = 3  # of descent to a tenth of the tolerance, where polishing does not reach that
 
@@ -61,8 +62,9 @@ class DualDescent(Solver):
     shrinking : bool, default True
         Whether samples at an end of their box are left out for a while.
     polish : bool, default True
-        Whether Newton's method finishes what descent began. Descent gets near quickly and converges slowly; a few
-        Newton steps on the samples whose loss is curved give all digits.
+        Whether Newton's method finishes what descent began, or, where a step costs no more than a few passes, does
+        everything. Descent gets near quickly and converges slowly; a few Newton steps on the samples whose loss is
+        curved give all digits.
     random_state : int, optional
         Seed of the order of the samples; None is 0, so that every run gives the same bits.
 
@@ -189,8 +191,7 @@ class _Run:
         if not resumed:
             if self.record() <= (self.exact if self.options.polish else self.goal):
                 return Status.CONVERGED  # as from the solution itself
-            narrow = self.options.polish and self.terms.smooth and self.factored and self.rows.width < _NARROW
-            if narrow and self.polish() <= self.exact:  # its steps cost no more than a few passes
+            if self.is_newtons and self.polish() <= self.goal * _ITERATED:  # below which the rest is rounding
                 return Status.CONVERGED
         while not self.answer:
             if not resumed:
@@ -216,6 +217,13 @@ class _Run:
             if self.inner < 1e-15 * self.terms.scale:
                 return Status.CONVERGED if violation <= self.goal else Status.STALLED
         return self.answer if isinstance(self.answer, Status) else Status.STOPPED
+
+    @property
+    def is_newtons(self) -> bool:
+        """Whether Newton's method begins: where the loss is smooth and a step costs no more than a few passes."""
+        rows = self.rows
+        tall = len(rows) >= 4 * rows.width and rows.normal_work <= _CHEAP * len(rows.data)
+        return self.options.polish and self.terms.smooth and self.factored and (rows.width < _NARROW or tall)
 
     @property
     def per_sample(self) -> float:

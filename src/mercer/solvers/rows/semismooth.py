@@ -27,6 +27,7 @@ _PROXIMAL = 12  # proximal steps where the losses have kinks
 _STRIDE = 0.2  # from the ridge of one proximal step to that of the next
 _DIRECT = 300  # variables inside their boxes up to which their system is diagonalised
 _SINGULAR = 1e-12  # of the largest eigenvalue: smaller ones are zero
+_LOST = 0.01  # of the largest trace: below it what was taken away leaves too much rounding, and sums begin anew
 _EXACT = 1e-13  # of the size of w: below it a gradient is rounding
 
 
@@ -62,7 +63,7 @@ def newton_work(rows: Rows) -> float:
     """Products of numbers that a few Newton steps cost, in the unit of descent's (matrix products are faster)."""
     n, p = len(rows), rows.width + 1
     if is_factored(rows):
-        return 4.0 * (n * p * min(n, p) / 16.0 + 4.0 * n * p)
+        return 4.0 * (min(rows.normal_work, n * n * p / 16.0) + 4.0 * len(rows.data))
     return 40.0 * len(rows.data)
 
 
@@ -165,6 +166,7 @@ def _newton(rows: Rows, terms: Terms, w: Floats, f: Floats, target: float, ask: 
     value = 0.5 * float(w @ w) + terms.risk(f)
     before = np.zeros(0, dtype=np.intp)
     exact, k = is_factored(rows), 0.0
+    system = _Normal(rows, terms)
     for _ in range(_STEPS):
         gradient = w - rows.combine(terms.best(f))
         length = float(np.linalg.norm(gradient))
@@ -174,7 +176,7 @@ def _newton(rows: Rows, terms: Terms, w: Floats, f: Floats, target: float, ask: 
         if exact and k == 1.0 and np.array_equal(curved, before):
             break  # the last step was to the minimum of this piece: what is left is rounding
         before = curved
-        move = -_solve(rows, terms, curved, gradient)
+        move = -_solve(system, curved, gradient)
         change = rows.scores(move)
         slope, bend = float(w @ move), float(move @ move)
         ahead = slope + bend - float(terms.best(f + change) @ change)
@@ -191,15 +193,39 @@ def _newton(rows: Rows, terms: Terms, w: Floats, f: Floats, target: float, ask: 
     return f
 
 
-def _solve(rows: Rows, terms: Terms, chosen: Indices, gradient: Floats) -> Floats:
+class _Normal:
+    """F_S^T D F_S from step to step: only rows that come or go are added or taken away."""
+
+    def __init__(self, rows: Rows, terms: Terms) -> None:
+        self.rows, self.ridge = rows, terms.table[:, RIDGE]
+        self.held = np.zeros(len(rows), dtype=bool)
+        self.matrix, self.largest = np.zeros((rows.width + 1, rows.width + 1)), 0.0
+
+    def of(self, chosen: Indices) -> Floats:
+        """The matrix of the chosen samples."""
+        now = np.zeros(len(self.held), dtype=bool)
+        now[chosen] = True
+        came, left = np.flatnonzero(now & ~self.held), np.flatnonzero(self.held & ~now)
+        with np.errstate(divide="ignore"):  # samples without curvature are never chosen
+            weight = 1.0 / self.ridge
+        if len(came) + len(left) < len(chosen):
+            self.matrix += self.rows.normal(came, weight)
+            self.matrix -= self.rows.normal(left, weight)
+        if len(came) + len(left) >= len(chosen) or np.trace(self.matrix) <= _LOST * self.largest:
+            self.matrix, self.largest = self.rows.normal(chosen, weight), 0.0
+        self.held, self.largest = now, max(self.largest, float(np.trace(self.matrix)))
+        return self.matrix
+
+
+def _solve(system: _Normal, chosen: Indices, gradient: Floats) -> Floats:
     """Solution of (I + F_S^T D F_S) x = gradient, S the chosen samples."""
     if not len(chosen):
         return gradient
-    curved, ridge = rows.take(chosen), terms.table[chosen, RIDGE]
+    rows = system.rows
     m, p = len(chosen), rows.width + 1
     if p <= min(m, _SMALL):
-        factor = safe_cholesky(curved.normal(1.0 / ridge), 1.0)
-        return factor.solve(gradient)
+        return safe_cholesky(system.of(chosen), 1.0, overwrite=False).solve(gradient)
+    curved, ridge = rows.take(chosen), system.ridge[chosen]
     if m <= _SMALL and (p <= _SMALL or not rows.is_sparse):
         F = curved.dense()
         factor = safe_cholesky(F @ F.T, ridge)

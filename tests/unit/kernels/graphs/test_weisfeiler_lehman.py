@@ -10,6 +10,7 @@ from mercer.domains import Graphs
 from mercer.errors import DomainError, ModelError, ParameterError
 from mercer.gram import Features
 from mercer.kernels import Gaussian, Match, NegativeDistance
+from mercer.kernels.graphs import weisfeiler_lehman as module
 from mercer.kernels.graphs.graph_histograms import EdgeHistogram, VertexHistogram
 from mercer.kernels.graphs.shortest_path import ShortestPath
 from mercer.kernels.graphs.weisfeiler_lehman import Colours, WeisfeilerLehman
@@ -143,3 +144,13 @@ def test_attributes_need_a_kernel_on_vectors_and_no_base():
             wrong.check()
     with pytest.raises(DomainError, match="no attributes"):
         WeisfeilerLehman(1, attributes=Gaussian(1.0))([{"edges": [(0, 1)], "labels": "ab"}])
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 31, 32, 33, 34, 200])
+def test_colours_of_neighbours_are_sorted(count):
+    rng = np.random.default_rng(count)
+    codes = rng.integers(0, 50, count + 6)
+    for sort in (module._sort, module._sort.py_func):
+        found = codes.copy()
+        sort(found, 4, 4 + count)
+        np.testing.assert_array_equal(found, np.concatenate([codes[:4], np.sort(codes[4:-2]), codes[-2:]]))

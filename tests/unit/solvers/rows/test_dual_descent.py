@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from mercer.errors import CapabilityError, ParameterError
 from mercer.losses import Hinge, SquaredHinge
@@ -161,3 +162,21 @@ def test_python_original(loss, sparse, monkeypatch):
     solution = DualDescent(polish=False).solve(risk)
     assert solution.status is Status.CONVERGED
     np.testing.assert_allclose(solution.weights, expected.weights, atol=1e-3)
+
+
+@pytest.mark.parametrize("sparse", [True, False], ids=["sparse", "dense"])
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e3])
+def test_newton_from_the_start_and_after_descent_agree(sparse, C, monkeypatch):
+    rng = np.random.default_rng(1)
+    X = (rng.random((600, 120)) < 0.05).astype(float)
+    y = np.where(X @ rng.normal(size=120) + rng.normal(size=600) > 0.0, 1.0, -1.0)
+    risk = LinearRisk(sp.csr_array(X) if sparse else X, y, SquaredHinge(), np.full(600, 2.0 * C), 1.0)
+    first = DualDescent().solve(risk)
+    monkeypatch.setattr(module, "_CHEAP", 0.0)
+    after = DualDescent().solve(risk)
+    assert first.state == 0 and after.state > 0  # passes of descent
+    assert first.status is after.status is Status.CONVERGED
+    assert max(first.residual, after.residual) <= 1e-7  # 1e-3 of the tolerance
+    # the risk is strongly convex with modulus 1; of the gap, rounding hides 1e-15 of the risk at zero
+    gap = first.gap + after.gap + 1e-15 * float(np.sum(risk.weight))
+    assert np.linalg.norm(first.weights - after.weights) <= 2.0 * np.sqrt(gap)

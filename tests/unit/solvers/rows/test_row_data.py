@@ -32,7 +32,9 @@ def test_products(form):
     np.testing.assert_allclose(rows.scores(w), F @ w, atol=tol)
     np.testing.assert_allclose(rows.combine(beta), F.T @ beta, atol=10 * tol)
     np.testing.assert_allclose(rows.squares, (F**2).sum(axis=1), atol=tol)
-    np.testing.assert_allclose(rows.normal(np.abs(beta)), F.T @ (np.abs(beta)[:, None] * F), atol=20 * tol)
+    every, some = np.arange(30), np.array([3, 4, 11, 29])
+    np.testing.assert_allclose(rows.normal(every, np.abs(beta)), F.T @ (np.abs(beta)[:, None] * F), atol=20 * tol)
+    np.testing.assert_allclose(rows.normal(some, beta**2), F[some].T @ (beta[some, None] ** 2 * F[some]), atol=20 * tol)
     np.testing.assert_allclose(rows.dense(slice(3, 9)), F[3:9], atol=tol)
     assert len(rows) == 30 and rows.is_sparse == ("dense" not in form and form != "float32")
 
@@ -43,6 +45,17 @@ def test_take(form):
     part = Rows.of(FORMS[form], 0.5).take(index)
     np.testing.assert_allclose(part.dense(), F[index], atol=tolerance(form))
     assert part.data.dtype == np.float64
+
+
+def test_products_of_pairs_entry_by_entry():
+    # columns in any order, one of them twice in a row, a row without entries
+    data, indices = np.array([1.0, -2.0, 3.0, 4.0, 5.0]), np.array([7, 2, 7, 39, 0])
+    sparse = sp.csr_array((data, indices, np.array([0, 3, 3, 5])), shape=(3, 40))
+    rows, weight = Rows.of(sparse, 0.5), np.array([2.0, 1.0, 3.0])
+    assert rows.is_scattered and not Rows.of(FORMS["sparse"]).is_scattered
+    dense = np.column_stack([sparse.toarray(), np.full(3, 0.5)])
+    np.testing.assert_allclose(rows.normal(np.arange(3), weight), dense.T @ (weight[:, None] * dense), rtol=1e-14)
+    np.testing.assert_allclose(rows.normal(np.array([2]), weight), 3.0 * dense[2:].T @ dense[2:], rtol=1e-14)
 
 
 def test_nothing_is_copied():

@@ -92,3 +92,14 @@ def test_a_singular_system_has_its_shortest_solution():
     rows = Rows.of(np.repeat(np.eye(2), 3, axis=0))
     found = module._solve_dual(rows, np.zeros(6), np.ones(6))
     np.testing.assert_allclose(found, 1 / 3, atol=1e-12)
+
+
+def test_the_system_of_a_step_is_that_of_its_samples():
+    rng = np.random.default_rng(0)
+    rows, terms = parts(problem(SquaredHinge(), n=60, d=5, sparse=True))
+    system, every = module._Normal(rows, terms), np.arange(60)
+    F, weight = rows.dense(), 1.0 / terms.table[:, 4]
+    few = np.array([3, 40])  # nearly all go: the sum begins anew
+    for chosen in (every, every[:50], every[5:55], few, np.sort(rng.permutation(60)[:30])):
+        expected = F[chosen].T @ (weight[chosen, None] * F[chosen])
+        np.testing.assert_allclose(system.of(chosen), expected, atol=1e-12 * np.trace(F.T @ (weight[:, None] * F)))
