@@ -13,9 +13,10 @@ logger = logging.getLogger(__name__)
 
 def prepared(tex: str) -> str:
     """Return a formula in the part of LaTeX that docutils reads."""
-    tex = tex.replace(r"\!", "").replace(r"\dots", r"\ldots")
+    tex = tex.replace(r"\!", "").replace(r"\dots", r"\ldots").replace(r"\\|", r"\|")  # a bar escaped as prose
+    tex = re.sub(r"\\(?:text|display)style\b", "", tex)
     tex = re.sub(r"\\[td]?frac\s*(\d)\s*(\d)", r"\\frac{\1}{\2}", tex)  # \tfrac12, which TeX allows
-    return " ".join(fenced(re.sub(r"\\(?:big|Big|bigg|Bigg)[lr]?(?![A-Za-z])", "", tex)).split())
+    return " ".join(fenced(re.sub(r"\\(?:big|Big|bigg|Bigg)[lrm]?(?![A-Za-z])", "", tex)).split())
 
 
 TOKEN = re.compile(r"\\(?:left|right)\s*(?:\\.|\\?[A-Za-z]+|\S)|\\[A-Za-z]+|\\.|\s+|.", re.DOTALL)
