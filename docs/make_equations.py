@@ -171,7 +171,7 @@ _SOURCES = """\
 
 mercer was written from five surveys of kernel methods. The line *Seed* of a docstring names a survey by its key and
 quotes the number of an equation, a theorem or a section; it leads to this page. Where a formula is printed wrongly, the
-docstring says so.
+docstring says so, and [the misprints](teaching/misprints.md) are derived on one page.
 """
 _ABOUT = {
     "STS": (

