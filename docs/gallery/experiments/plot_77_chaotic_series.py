@@ -58,8 +58,8 @@ ax.legend(fontsize="small")
 plt.show()
 
 # %%
-# **Comparison**: the errors are a few per cent of the deviation, the order that the papers cited there report. Real series
-# are less kind: one month ahead, a least-squares machine has 0.31 on sunspots (linear 0.31, no change 0.34) and 0.24 on
-# airline passengers (linear 0.21, no change 0.64).
+# **Comparison**: the errors are a few per cent of the deviation, the order that the papers cited there report. Real
+# series are less kind: one month ahead, a least-squares machine has 0.31 on sunspots (linear 0.31, no change 0.34)
+# and 0.24 on airline passengers (linear 0.21, no change 0.64).
 
 assert error["support vectors"] < 0.1 and error["support vectors"] < error["linear"] / 3

@@ -60,7 +60,7 @@ for name, value in accuracy.items():
     print(f"{name:12} {value:.2f}")
 
 # %%
-# **Comparison**: kernels recognise more shapes than a linear machine on pixels. On Fashion-MNIST, 6000 pictures to learn
-# from: class means 33.5 %, linear 15.9 %, polynomial 15.7 %, Gaussian 13.2 % errors.
+# **Comparison**: kernels recognise more shapes than a linear machine on pixels. On Fashion-MNIST, 6000 pictures to
+# learn from: class means 33.5 %, linear 15.9 %, polynomial 15.7 %, Gaussian 13.2 % errors.
 
 assert accuracy["Gaussian"] > accuracy["linear"]

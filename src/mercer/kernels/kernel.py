@@ -255,6 +255,16 @@ class Kernel(Spec, ABC):
         """Return c_0 + c_1 k + c_2 k^2 + ... with coefficients that are not negative."""
         return kernels.PolynomialOf(self, tuple(coefficients)).check()
 
+    def _repr_latex_(self) -> str:
+        from mercer.kernels.in_notebooks import latex
+
+        return f"$k(x, x') = {latex(self)}$"
+
+    def _repr_html_(self) -> str:
+        from mercer.kernels.in_notebooks import page
+
+        return page(self)
+
     def normalized(self) -> functions.Normalized:
         """Return k(x, z) / sqrt(k(x, x) k(z, z))."""
         return kernels.Normalized(self).check()
