@@ -22,6 +22,7 @@ from mercer.domains.samples import packed, packed_pair
 from mercer.errors import CapabilityError, DomainError
 from mercer.free_parameters import free_names
 from mercer.kernels.comparison import Base, Comparison, Path, View
+from mercer.kernels.in_notebooks import latex, page
 from mercer.kernels.protocols import CAPABILITIES, Compiles, HasBases, HasFeatures, HasGrain, HasQuickTiles, IsWindow
 from mercer.runtime.tiling import Monitor, all_finite, run_tasks, tile_grid, transpose_into
 from mercer.spec import Spec, derived
@@ -256,13 +257,9 @@ class Kernel(Spec, ABC):
         return kernels.PolynomialOf(self, tuple(coefficients)).check()
 
     def _repr_latex_(self) -> str:
-        from mercer.kernels.in_notebooks import latex
-
         return f"$k(x, x') = {latex(self)}$"
 
     def _repr_html_(self) -> str:
-        from mercer.kernels.in_notebooks import page
-
         return page(self)
 
     def normalized(self) -> functions.Normalized:

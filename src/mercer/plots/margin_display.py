@@ -26,8 +26,6 @@ class MarginDisplay:
 
     scikit-learn's ``DecisionBoundaryDisplay`` fills regions only; this one draws margins and support vectors as well.
 
-    Seed: [STS] Section 5.4; [ST] "Support Vector Machines".
-
     Parameters
     ----------
     x, y : (r,) arrays

@@ -24,8 +24,6 @@ __public__ = __all__
 class ProcessBandsDisplay:
     r"""The mean of a process along one column, the band :math:`m(x) \pm z s(x)`, and the observations.
 
-    Seed: [STS] Section 5.5; [SS] Section 4.2.
-
     Parameters
     ----------
     x, mean, std : (r,) arrays
