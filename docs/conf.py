@@ -22,7 +22,7 @@ extensions = [
     "mathml",
     "plain_docstrings",
 ]
-exclude_patterns = ["gallery/*.rst", "gallery/*.py"]
+exclude_patterns = ["gallery/**"]
 templates_path = ["_templates"]
 default_role = "py:obj"
 nitpicky = False
@@ -40,6 +40,13 @@ sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "generated/gallery",
     "filename_pattern": r"\.py$",
+    "subsection_order": [
+        f"gallery/{name}"
+        for name in (
+            *("kernels", "objects", "machines", "processes", "geometry", "inference", "scale", "several", "outputs"),
+            "experiments",
+        )
+    ],
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "backreferences_dir": None,

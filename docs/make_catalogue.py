@@ -19,6 +19,12 @@ TITLES = {
     "estimators": "Estimators",
     "synonyms": "Synonyms",
 }
+# Folders of kernels and of estimators, as readers look for them: by what is compared, by what is asked.
+ORDER = (
+    *("vectors", "tables", "strings", "texts", "trees", "graphs", "series", "sets", "pairs", "models", "algebra"),
+    *("svm", "squares", "processes", "sparse", "boosting", "structured", "mixtures", "semi", "tasks", "views"),
+    *("geometry", "clustering", "dependence"),
+)
 WORDS = {"pullback": "derivative", "pullback_inputs": "derivative in inputs"}
 
 
@@ -38,18 +44,24 @@ def formula(tex: str) -> str:
     return f"${tex}$" if tex else ""
 
 
-def family_title(row: Entry) -> str:
-    """Return the first sentence of the docstring of a class's module, as a heading."""
-    text = (sys.modules[row.cls.__module__].__doc__ or row.family).strip().partition("\n")[0]
-    return text.partition(":")[0].rstrip(".")
-
-
-def families(rows: Iterable[Entry]) -> dict[str, list[Entry]]:
-    """Return rows by the module that holds their classes."""
+def rooms(rows: Iterable[Entry]) -> dict[str, list[Entry]]:
+    """Return rows by the folder that holds their classes, folders in the order of `ORDER`, under their headings."""
     found: dict[str, list[Entry]] = {}
     for row in rows:
-        found.setdefault(row.cls.__module__, []).append(row)
-    return dict(sorted(found.items()))
+        found.setdefault(row.cls.__module__.rpartition(".")[0], []).append(row)
+
+    def place(package: str) -> tuple[int, str]:
+        folder = package.rpartition(".")[2]
+        return (ORDER.index(folder) if folder in ORDER else len(ORDER), folder)
+
+    return {heading(package): found[package] for package in sorted(found, key=place)}
+
+
+def heading(package: str) -> str:
+    """Return the first sentence of the docstring of a folder; its topmost files hold what fits no folder."""
+    if package.count(".") < 2:
+        return "Others"
+    return (sys.modules[package].__doc__ or package).strip().partition("\n")[0].partition(":")[0].rstrip(".")
 
 
 def ticks(title: str, rows: Iterable[tuple[Entry, dict[str, bool | None]]]) -> str:
@@ -75,16 +87,16 @@ def parameters(rows: Iterable[Entry]) -> str:
 
 
 def kernels_page() -> str:
-    """Return the page of kernels: formulas by family, properties, capabilities, parameters."""
+    """Return the page of kernels: formulas by domain, properties, capabilities, parameters."""
     rows = catalogue.kernels()
     parts = [f"# {TITLES['kernels']}\n", NOTE, _INTRODUCTION, "## Formulas\n"]
-    for members in families(rows).values():
+    for title, members in rooms(rows).items():
         lines = [
-            [api(row), formula(row.formula), row.domain, row.validity, row.cost or "that of its parts"]
+            [api(row), formula(row.formula), row.domain, row.validity, cell(row.cost) or "that of its parts"]
             for row in members
             if isinstance(row, KernelEntry)
         ]
-        parts.append(f"### {family_title(members[0])}\n")
+        parts.append(f"### {title}\n")
         parts.append(table(["kernel", "formula", "domain", "validity", "cost"], lines))
     parts += ["## Properties\n", _PROPERTIES]
     parts.append(ticks("kernel", ((row, dict(row.properties)) for row in rows)))
@@ -98,9 +110,11 @@ def plain_page(kind: str, text: str, ticked: str = "") -> str:
     """Return a page of losses, Grams, solvers or estimators."""
     rows = getattr(catalogue, kind)()
     parts = [f"# {TITLES[kind]}\n", NOTE, text]
-    parts.append(
-        table(["class", "what it does", "formula"], [[api(r), cell(r.summary), formula(r.formula)] for r in rows])
-    )
+    groups = rooms(rows) if kind == "estimators" else {"": rows}
+    for title, members in groups.items():
+        lines = [[api(row), cell(row.summary), formula(row.formula)] for row in members]
+        parts += [f"## {title}\n"] * bool(title)
+        parts.append(table(["class", "what it does", "formula"], lines))
     if ticked:
         parts += [f"## {ticked}\n", ticks("class", ((row, dict(row.offers)) for row in rows))]
     parts += ["## Parameters\n", parameters(rows)]

@@ -16,6 +16,7 @@ from mercer.catalogue import seed_of
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "equations.md"
+SOURCES = ROOT / "docs" / "sources.md"
 PACKAGES = (
     "domains", "kernels", "losses", "mixtures", "problems", "gram", "solvers", "selection", "theory", "inference",
     "networks", "models", "preimages", "estimators",
@@ -137,7 +138,16 @@ def _source(member: object) -> str:
 
 def pages() -> dict[Path, str]:
     """Return the page by its place."""
-    return {PAGE: WIDE + page()}
+    return {PAGE: WIDE + page(), SOURCES: sources()}
+
+
+def sources() -> str:
+    """Return the page to which keys as [HSS] lead: each text, what is taken from it, and where its equations are."""
+    parts = [_SOURCES]
+    for key, title in SEEDS.items():
+        parts.append(f"(source-{key.lower()})=\n\n## [{key}]\n\n{title}.\n\n{_ABOUT[key]}\n")
+        parts.append(f"[Its equations, with class and test](equations.md#{key.lower()}).\n")
+    return "\n".join(parts)
 
 
 _INTRODUCTION = """\
@@ -145,7 +155,7 @@ _INTRODUCTION = """\
 
 # Equations
 
-mercer was written from five surveys. Docstrings name them by these keys:
+mercer was written from five surveys, described on [their own page](sources.md). Docstrings name them by these keys:
 
 {keys}
 
@@ -154,6 +164,38 @@ A docstring says where the code departs from what is printed. Besides these unit
 (`tests/laws`), limits in which two ways must agree (`tests/equivalence`) and numbers printed in the texts
 (`tests/papers`).
 """
+_SOURCES = """\
+% Made by docs/make_equations.py; changes here are lost.
+
+# Sources
+
+mercer was written from five surveys of kernel methods. The line *Seed* of a docstring names a survey by its key and
+quotes the number of an equation, a theorem or a section; it leads to this page. Where a formula is printed wrongly, the
+docstring says so, and [the misprints](teaching/misprints.md) are derived on one page.
+"""
+_ABOUT = {
+    "STS": (
+        "A survey: ridge regression in its dual form, kernels and their construction, the classical machines "
+        "(discriminants, components, correlation, support vectors, Gaussian processes), how they are computed, many "
+        "kernels and many views. Equations are numbered throughout."
+    ),
+    "KIKS": (
+        "A survey of what makes kernel methods large: low rank, conjugate gradients and Krylov spaces, fast Gauss "
+        "transforms, stochastic and cutting-plane solvers, kernels on strings, trees and graphs, and on pairs."
+    ),
+    "SS": (
+        "A chapter of a handbook: statistical learning, primal and dual models, least-squares support vector machines, "
+        "Gaussian processes, model selection, reproducing kernels, and applications."
+    ),
+    "ST": (
+        "Slides of five parts: the kernel approach, projections and subspaces, stability and support vector machines, "
+        "novelty, boosting and many kernels, and the design of kernels. Its slides have titles, which are quoted."
+    ),
+    "HSS": (
+        "A review for statisticians: positive definite kernels and their spaces, regularisation, the estimators, "
+        "dependence, and structured outputs by conditional random fields and large margins."
+    ),
+}
 
 
 if __name__ == "__main__":

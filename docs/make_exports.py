@@ -19,6 +19,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src"
 NOTE = "Made by ``python -m docs.make_exports`` from what the modules declare; changes here are lost."
 # Besides the estimators, what users do with them is imported from mercer itself.
 VERBS = {
+    "mercer.catalogue": ["all_estimators", "all_kernels"],
     "mercer.choosing.search": ["search"],
     "mercer.first_model.any_data": ["automatic", "source_kernels"],
     "mercer.first_model.intervals": ["predict_interval"],

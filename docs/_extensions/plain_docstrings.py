@@ -1,7 +1,8 @@
 """Docstrings are written to be read in a terminal; this makes their plain text safe as reStructuredText.
 
 A bar in ``|x|^2`` is no substitution, an underscore at the end of ``coef_`` no link and an asterisk in
-``a * k`` no emphasis. Code, formulas and what is between backquotes are left as they are.
+``a * k`` no emphasis, and the key of a source leads to it. Code,
+formulas and what is between backquotes are left as they are.
 """
 
 import re
@@ -9,13 +10,19 @@ import re
 from sphinx.application import Sphinx
 
 LITERAL = re.compile(r"(``.*?``|:[\w:]+:`.*?`|`[^`]*`)")
+SOURCE = re.compile(r"\[(STS|KIKS|SS|ST|HSS)\]")  # as in docs/sources.md
 SPECIAL = re.compile(r"([|*])|(?<=\w)(_)(?=[\s,.;:)\]]|$)")
 
 
 def escaped(line: str) -> str:
-    """Return a line of prose in which bars, asterisks and final underscores mean themselves."""
+    """Return a line of prose in which bars, asterisks and final underscores mean themselves, and sources are links."""
     parts = LITERAL.split(line)
-    return "".join(part if place % 2 else SPECIAL.sub(r"\\\g<0>", part) for place, part in enumerate(parts))
+    return "".join(part if place % 2 else linked(SPECIAL.sub(r"\\\g<0>", part)) for place, part in enumerate(parts))
+
+
+def linked(text: str) -> str:
+    """Return a text in which the key of a source, as ``[HSS]``, leads to the page of sources."""
+    return SOURCE.sub(lambda found: f":ref:`{found[0]} <source-{found[1].lower()}>`", text)
 
 
 def indent(line: str) -> int:

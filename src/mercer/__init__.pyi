@@ -1,4 +1,6 @@
 # Made by ``python -m docs.make_exports`` from what the modules declare; changes here are lost.
+from mercer.catalogue import all_estimators as all_estimators
+from mercer.catalogue import all_kernels as all_kernels
 from mercer.choosing.search import search as search
 from mercer.estimators.boosting.adaboost import AdaBoostClassifier as AdaBoostClassifier
 from mercer.estimators.boosting.lp_boost import LPBoostClassifier as LPBoostClassifier
@@ -286,6 +288,8 @@ __all__ = [
     "TransductiveRidge",
     "TransductiveSVC",
     "WeightPath",
+    "all_estimators",
+    "all_kernels",
     "amari_error",
     "automatic",
     "change_point_test",

@@ -19,6 +19,7 @@ from typing import Any
 
 from mercer.constraints import Constraint, is_real
 from mercer.errors import MemoryBudgetError, ParameterError
+from mercer.notebooks import table
 
 Memory = int | float | str | None  # a budget: bytes, text such as "2GB", or what is free
 SHARE = 0.7  # of what is free: the rest is for the interpreter, the page cache and other processes
@@ -177,6 +178,10 @@ class Plan:
     def __str__(self) -> str:
         lines = [f"{self.what}: {format_bytes(self.total)}"]
         return "\n".join(lines + [f"  {name}: {format_bytes(size)}" for name, size in self.buffers.items()])
+
+    def _repr_html_(self) -> str:
+        rows = [(name, format_bytes(size)) for name, size in self.buffers.items()]
+        return table(f"{self.what}: {format_bytes(self.total)}", rows)
 
     def require(self, memory: Memory) -> Plan:
         """Return the plan if it fits the budget, otherwise raise MemoryBudgetError with the alternatives."""

@@ -17,12 +17,15 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from mercer.errors import ParameterError
 from mercer.spec import constraints_of
 
 __all__ = [
     "Entry",
     "KernelEntry",
     "Parameter",
+    "all_estimators",
+    "all_kernels",
     "estimators",
     "grams",
     "kernels",
@@ -171,6 +174,39 @@ def estimators() -> tuple[Entry, ...]:
     verbs = ("predict", "decision_function", "predict_proba", "transform", "score_samples")
     found = [cls for cls in _public("estimators") if hasattr(cls, "fit")]
     return tuple(_entry(cls, {verb: hasattr(cls, verb) for verb in verbs}) for cls in found)
+
+
+def all_estimators() -> list[tuple[str, type]]:
+    """Return the name and the class of every estimator, by name, as scikit-learn's function of this name does.
+
+    Examples
+    --------
+    >>> dict(all_estimators())["SVC"].__module__
+    'mercer.estimators.svm.svc'
+    """
+    return [(row.name, row.cls) for row in estimators()]
+
+
+def all_kernels(domain: str | None = None) -> list[tuple[str, type]]:
+    """Return the name and the class of every kernel, by name.
+
+    Parameters
+    ----------
+    domain : str, optional
+        Only kernels on such objects: "Vectors", "Strings", "Graphs", ... ; the letter case does not matter.
+
+    Examples
+    --------
+    >>> [name for name, _ in all_kernels("texts")][:2]
+    ['BagOfWords', 'Cooccurrence']
+    """
+    known = sorted({row.domain for row in kernels()})
+    if domain is not None and domain.lower() not in {name.lower() for name in known}:
+        raise ParameterError(
+            f"domain={domain!r} was given, and no kernel is on such objects; accepted are {', '.join(known)}. "
+            "Use one of these, or None for all."
+        )
+    return [(row.name, row.cls) for row in kernels() if domain is None or row.domain.lower() == domain.lower()]
 
 
 def named(name: str) -> Entry | None:

@@ -5,6 +5,7 @@ Made by ``python -m docs.make_exports`` from what the modules declare; changes h
 
 EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
     "mercer": {
+        "mercer.catalogue": ("all_estimators", "all_kernels",),
         "mercer.choosing.search": ("search",),
         "mercer.estimators.boosting.adaboost": ("AdaBoostClassifier",),
         "mercer.estimators.boosting.lp_boost": ("LPBoostClassifier", "LPBoostRegressor",),
@@ -414,16 +415,20 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.plots.components": ("ComponentsDisplay",),
         "mercer.plots.convergence": ("ConvergenceDisplay",),
         "mercer.plots.correlation_display": ("CorrelationDisplay",),
+        "mercer.plots.cost_path_display": ("CostPathDisplay",),
         "mercer.plots.eigenfunctions": ("EigenfunctionsDisplay",),
         "mercer.plots.error_distribution_display": ("ErrorDistributionDisplay",),
         "mercer.plots.gram_display": ("GramDisplay",),
         "mercer.plots.kernel_parts": ("KernelPartsDisplay",),
         "mercer.plots.kernel_weights": ("KernelAlignmentDisplay", "KernelWeightsDisplay", "WeightPathDisplay",),
+        "mercer.plots.margin_display": ("MarginDisplay",),
         "mercer.plots.margin_distribution": ("MarginDistributionDisplay",),
         "mercer.plots.null_distribution": ("NullDistributionDisplay",),
+        "mercer.plots.process_bands": ("ProcessBandsDisplay",),
         "mercer.plots.profile": ("KernelProfileDisplay",),
         "mercer.plots.spectral_density": ("SpectralDensityDisplay",),
         "mercer.plots.spectrum_display": ("SpectrumDisplay",),
+        "mercer.plots.validation_surface": ("ValidationSurfaceDisplay",),
     },
     "mercer.preimages": {
         "mercer.preimages.methods": ("DistanceScaling", "FixedPoint", "Gradient", "RidgeMap", "preimage",),

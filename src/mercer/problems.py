@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats, Indices
+from mercer.notebooks import table
 
 __all__ = [
     "BoxQP",
@@ -408,3 +409,7 @@ class Solution:
     state: Any = None
     gap: float = math.nan
     details: Mapping[str, Any] = field(default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        figures = {"residual": self.residual, "duality gap": self.gap, "jitter": self.jitter, **self.details}
+        return table(self.status.name.lower().replace("_", " "), figures.items(), self.status.value)

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from docs import make_catalogue, make_reference
+from docs import make_catalogue, make_equations, make_reference
 from docs.pages import cell, outdated, table
+from mercer import catalogue
 from mercer.cli.application import application
 from tests.architecture.test_documents import blocks, run
 
@@ -20,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "generated" not in path.parts)
 SOURCES = [*PAGES, *(path for end in ("py", "css", "rst") for path in sorted(DOCS.rglob(f"*.{end}")))]
-GALLERY = sorted((DOCS / "gallery").glob("plot_*.py"))
+GALLERY = sorted((DOCS / "gallery").rglob("plot_*.py"))
 LONG = {
     "plot_07_error_distribution",
     "plot_11_virtual_support_vectors",
@@ -125,6 +126,50 @@ def test_the_commands_on_the_pages_about_the_command_line_run(tmp_path, monkeypa
 def test_formulas_may_stand_in_a_cell():
     assert make_catalogue.formula(r"\|x - x'\|^2 |y|") == r"$\Vert x - x'\Vert ^2 \vert y\vert$"
     assert make_catalogue.formula("") == ""
+
+
+@pytest.mark.parametrize(
+    ("written", "grouped"),
+    [
+        (r"\|f\|^2", r"{\| f\|}^2"),
+        (r"\exp(-|x - x'|^p)", r"\exp(-{| x - x'|}^p)"),
+        (r"||x| - |y||^2", r"{| {| x|} - {| y|}|}^2"),
+        (r"\langle x, x' \rangle^d", r"{\langle  x, x' \rangle}^d"),
+        (r"p(y | x) p(z | y)", r"p(y | x) p(z | y)"),
+        (r"\left\|f\right\|^2", r"\left\|f\right\|^2"),
+        (r"\|q^*\|^2 + |a| |b|", r"{\| q^*\|}^2 + {| a|} {| b|}"),
+    ],
+)
+def test_an_exponent_belongs_to_the_whole_norm(monkeypatch, written, grouped):
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(str(DOCS / "_extensions"))
+    from mathml import fenced
+
+    assert fenced(written) == grouped
+
+
+def test_keys_of_sources_lead_to_their_page(monkeypatch):
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(str(DOCS / "_extensions"))
+    from plain_docstrings import SOURCE, escaped
+
+    assert escaped("Seed: [HSS] Eq. (30).") == "Seed: :ref:`[HSS] <source-hss>` Eq. (30)."
+    page = (DOCS / "sources.md").read_text(encoding="utf-8")
+    assert {f"(source-{key.lower()})=" for key in make_equations.SEEDS} == set(re.findall(r"\(source-\w+\)=", page))
+    assert all(SOURCE.fullmatch(f"[{key}]") for key in make_equations.SEEDS)
+
+
+def test_costs_in_the_catalogue_are_whole():
+    lines = make_catalogue.kernels_page().splitlines()
+    costs = [cell(row.cost) for row in catalogue.kernels() if "|" in row.cost]
+    assert costs
+    assert not [cost for cost in costs if not any(f"| {cost} |" in line for line in lines)]
+
+
+def test_kernels_stand_by_what_they_compare():
+    headings = re.findall(r"^### (.+)", make_catalogue.kernels_page(), re.MULTILINE)
+    assert headings[0] == "Kernels on vectors of numbers"
+    assert headings.index("Kernels on strings of symbols") < headings.index("Kernels made of kernels")
 
 
 def test_tables_are_markdown():

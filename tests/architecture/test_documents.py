@@ -2,6 +2,7 @@
 
 import contextlib
 import doctest
+import importlib.util
 import io
 import os
 import re
@@ -18,6 +19,7 @@ DOCUMENTS = [path for path in NAMED if path.is_file()] + sorted((ROOT / "docs").
 
 FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,})(?P<language>[\w+-]*)[^\n`]*$")
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
+PEER = re.compile(r"# with (\w+)\n")  # a block that begins so is run where that package is installed
 MAKE = re.compile(r"\bmake ([a-z]+)\b")
 
 
@@ -82,8 +84,14 @@ def test_code_runs(path, tmp_path, monkeypatch):
     names = {"__name__": "__main__"}
     with contextlib.redirect_stdout(io.StringIO()):
         for block in blocks(path):
-            if block.language in ("python", "py", "pycon"):
+            if block.language in ("python", "py", "pycon") and is_runnable(block):
                 run(block, path, names)
+
+
+def is_runnable(block: Block) -> bool:
+    """Whether the library that a block compares with, if any, is installed."""
+    peer = PEER.match(block.code)
+    return peer is None or importlib.util.find_spec(peer[1]) is not None
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)

@@ -23,7 +23,7 @@ from mercer.inference.forms import packed, pair, paired, pooled, represent
 from mercer.inference.options import Limits, limits_of, part_of, resources_of, tell
 from mercer.inference.permutations import permuted_hsic, permuted_mmd
 from mercer.inference.relative import hsic_deviation, mmd_deviation
-from mercer.inference.result import Null, TestResult
+from mercer.inference.result import Null, TestResult, result_table
 from mercer.inference.tests import generator, hsic_test, mmd_test
 from mercer.kernels import Gaussian
 from mercer.kernels.foreign import KernelLike
@@ -249,6 +249,9 @@ class AggregatedResult(NamedTuple):
     null: Null
     kernels: tuple[Any, ...]
     p_values: Floats
+
+    def _repr_html_(self) -> str:
+        return result_table("Test with several kernels", self)
 
 
 def aggregated_test(

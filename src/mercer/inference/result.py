@@ -14,9 +14,10 @@ from scipy.special import gammaincc, gammaincinv, ndtr, ndtri
 
 from mercer.arrays import Floats
 from mercer.errors import DomainError
+from mercer.notebooks import table
 
-__all__ = ["Null", "TestResult"]
-__public__ = __all__
+__all__ = ["Null", "TestResult", "result_table"]
+__public__ = ["Null", "TestResult"]
 
 _TIE = 1e-9  # relative: draws nearer than this to the statistic are taken to be equal to it
 
@@ -137,6 +138,17 @@ class TestResult(NamedTuple):
     null: Null
     kernels: tuple[Any, ...]
     __test__ = False  # not a class of tests, for pytest
+
+    def _repr_html_(self) -> str:
+        return result_table("Test", self)
+
+
+def result_table(title: str, result: Any) -> str:
+    """Return what a test found as a table for notebooks."""
+    found = [("statistic", float(result.statistic)), ("p-value", float(result.p_value))]
+    compared = [("mean under the hypothesis", float(result.null.mean)), ("its deviation", float(result.null.std))]
+    kernels = [(f"kernel {place}", repr(kernel)) for place, kernel in enumerate(result.kernels, 1)]
+    return table(title, [*found, *compared, *kernels])
 
 
 def finite(value: float) -> float:

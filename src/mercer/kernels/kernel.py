@@ -22,6 +22,7 @@ from mercer.domains.samples import packed, packed_pair
 from mercer.errors import CapabilityError, DomainError
 from mercer.free_parameters import free_names
 from mercer.kernels.comparison import Base, Comparison, Path, View
+from mercer.kernels.in_notebooks import latex, page
 from mercer.kernels.protocols import (
     CAPABILITIES,
     Compiles,
@@ -263,6 +264,12 @@ class Kernel(Spec, ABC):
     def polynomial(self, coefficients: tuple[float, ...]) -> functions.PolynomialOf:
         """Return c_0 + c_1 k + c_2 k^2 + ... with coefficients that are not negative."""
         return kernels.PolynomialOf(self, tuple(coefficients)).check()
+
+    def _repr_latex_(self) -> str:
+        return f"$k(x, x') = {latex(self)}$"
+
+    def _repr_html_(self) -> str:
+        return page(self)
 
     def normalized(self) -> functions.Normalized:
         """Return k(x, z) / sqrt(k(x, x) k(z, z))."""

@@ -34,7 +34,7 @@ def blocks(n, rows=5000):
 # them, along the dashed line, and slower before: some of the work is for the landmarks alone. Memory hardly grows: a
 # few numbers for each row, its target, value and coefficient. Pages of the gallery run in their own folder.
 
-measured = json.loads(Path("../../benchmarks/results/scale_streams.json").read_text())
+measured = json.loads(Path("../../../benchmarks/results/scale_streams.json").read_text())
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 for name in ("ridge", "logistic"):
     runs = [run for run in measured if run["learner"] == name]
