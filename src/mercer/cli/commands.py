@@ -364,8 +364,8 @@ def show(**options: Any) -> None:
 
 @_command(
     "mercer studio patients.csv",
-    "Points, sliders and kernels made of blocks; Gaussian processes; your own file; Gram matrices; two samples. The page "
-    "is served on 127.0.0.1 alone, to whoever has the address that is printed. Needs the extra: pip install "
+    "Points, sliders and kernels made of blocks; Gaussian processes; your own file; Gram matrices; two samples. The "
+    "page is served on 127.0.0.1 alone, to whoever has the address that is printed. Needs the extra: pip install "
     "'mercer[studio]'.",
 )
 @click.argument("data", type=FILE, required=False, metavar="[FILE]")

@@ -1,7 +1,7 @@
 """Your file: check it, find a model, look at the score over cost and width, predict, save.
 
-The server adds to what the browser sends where the file is (`path`), where a job may write (`room`) and where models are
-saved (`folder`); the browser knows names only. A model is found as ``mercer fit`` finds it.
+The server adds to what the browser sends where the file is (`path`), where a job may write (`room`) and where models
+are saved (`folder`); the browser knows names only. A model is found as ``mercer fit`` finds it.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ come from the playground.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,7 +129,7 @@ def shown_gram(kernel: Kernel, found: Collection, theme: str) -> dict[str, Any]:
     display = arranged(learned, S, found.y, max_samples=SHOWN)
     spectrum = SpectrumDisplay.from_matrix
     values = np.linalg.eigvalsh(display.gram)[::-1]
-    drawn = picture(lambda ax: spectrum(display.gram, ax=ax), (5.0, 3.0), theme)
+    drawn = picture(lambda ax: spectrum(display.gram, ax=ax), (4.0, 2.6), theme)
     return {
         "expression": repr(kernel),
         "gram": packed_floats(display.gram),
@@ -202,6 +203,12 @@ def _commands(form: Form, kernel: Kernel) -> str:
     return f"{written}\n{gram}\npython -c {quoted(code)}\n"
 
 
+def _linked(graph: dict[str, Any]) -> dict[str, Any]:
+    """Return a graph as files have it: lists of nodes and of links."""
+    nodes = [{"id": i, "label": label} for i, label in enumerate(graph["labels"])]
+    return {"nodes": nodes, "links": [{"source": a, "target": b} for a, b in graph["edges"]]}
+
+
 def _example_file(source: str) -> tuple[str, str]:
     samples = EXAMPLES[source]["samples"]
     if source == "strings":
@@ -212,6 +219,6 @@ def _example_file(source: str) -> tuple[str, str]:
     if source == "trees":
         return "trees.penn", "\n".join(["cat > trees.penn <<'END'", *samples, "END"])
     if source == "graphs":
-        rows = [str(graph).replace("'", '"') for graph in samples]
+        rows = [json.dumps(_linked(graph)) for graph in samples]
         return "graphs.json", "\n".join(["cat > graphs.json <<'END'", "[" + ",\n".join(rows) + "]", "END"])
     raise ParameterError(f"{source!r} is no example. Choose one of {', '.join(EXAMPLES)}.")

@@ -74,10 +74,8 @@ class Studio:
         self.job: Job | None = None
         self.uploads = asyncio.Semaphore(2)
 
-    def known(self, fields: Any) -> dict[str, Any]:
+    def known(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Return the fields of a request with the paths that only the server knows; what was sent for them is lost."""
-        if not isinstance(fields, dict):
-            raise ChildError("The request is no object with named fields. Send {...}.", "ParameterError", 2)
         if "first" not in self.files:
             raise ChildError("There is no file yet. Drop one into the page.", "ParameterError", 2)
         path, name = self.files["first"]
@@ -148,6 +146,10 @@ def upload_name(header: str) -> tuple[str, str]:
     return name, ending[0].lower() if ending else ""
 
 
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
 def application(studio: Studio) -> Any:
     """Return the pages as an ASGI application; who may ask is decided before, by the guard."""
     from starlette.applications import Starlette
@@ -158,7 +160,13 @@ def application(studio: Studio) -> Any:
         return JSONResponse({"error": message, "kind": kind}, status)
 
     async def fields_of(request: Any) -> Any:
-        return json.loads(await text_body(request) or b"{}")
+        try:
+            found = json.loads(await text_body(request) or b"{}", parse_constant=_refuse_constant)
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
+        if not isinstance(found, dict):
+            raise ValueError("no object")
+        return found
 
     async def static(request: Any) -> Any:
         name = request.path_params.get("name", "index.html")
@@ -169,7 +177,7 @@ def application(studio: Studio) -> Any:
 
     async def session(request: Any) -> Any:
         given = await fields_of(request)
-        if not isinstance(given, dict) or not studio.keys.opens(given.get("token")):
+        if not studio.keys.opens(given.get("token")):
             return failed("This address is not of this run. Open the one that mercer studio printed.", 401, "Token")
         return Response(status_code=204, headers={"set-cookie": studio.keys.set_cookie()})
 

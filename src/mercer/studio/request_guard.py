@@ -21,6 +21,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 BODY = 2 * 2**20  # bytes of a request that is no file
+HEADS = 16384  # bytes of its headers
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
@@ -102,6 +103,8 @@ class Guard:
 
     def refusal(self, scope: Scope) -> tuple[int, str] | None:
         """Return the status and words by which a request is refused; None if it may pass."""
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > HEADS:
+            return 431, "The headers are too long."
         headers: dict[bytes, list[bytes]] = {}
         for name, value in scope["headers"]:
             headers.setdefault(name.lower(), []).append(value)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["common", "common_substrings", "subtrees"]
+__all__ = ["common", "common_substrings", "productions", "subtrees"]
 
 LISTED = 12
 LONGEST = 2000  # letters of a string that are compared
@@ -33,7 +31,7 @@ def common(kind: str, a: Any, b: Any) -> list[dict[str, Any]]:
     if kind == "texts":
         return _both(_words(a), _words(b))
     if kind == "trees":
-        return _both(Counter(subtrees(a)), Counter(subtrees(b)), key=lambda text: text.count("("))
+        return _both(Counter(productions(a)), Counter(productions(b)), key=lambda text: text.count("("))
     if kind == "graphs":
         return _both(Counter(map(str, a)), Counter(map(str, b)))
     if kind == "rows":
@@ -87,6 +85,26 @@ def common_substrings(a: str, b: str) -> list[str]:
     return kept
 
 
+def productions(text: str) -> list[str]:
+    """Return the whole subtrees of a tree, and for each of its nodes the labels of the children.
+
+    Examples
+    --------
+    >>> productions("(S (NP dogs) (VP bark))")
+    ['(NP dogs)', '(VP bark)', '(S (NP dogs) (VP bark))', 'S → NP VP']
+    """
+    whole = subtrees(text)
+    rules = []
+    for tree in whole:
+        inner = tree[1:-1]
+        while inner != (shorter := re.sub(r"\((\S+)[^()]*\)", r"\1", inner)):
+            inner = shorter
+        label, *children = inner.split()
+        if "(" in tree[1:]:  # a node above leaves is a whole subtree already
+            rules.append(f"{label} → {' '.join(children)}")
+    return whole + rules
+
+
 def subtrees(text: str) -> list[str]:
     """Return the whole subtrees of a tree in brackets, with more than a leaf.
 
@@ -102,9 +120,3 @@ def subtrees(text: str) -> list[str]:
         elif letter == ")" and open_at:
             found.append(" ".join(text[open_at.pop() : place + 1].split()))
     return found
-
-
-def labels_of(graph: Mapping[str, Any]) -> Sequence[str]:
-    """Return the labels of the nodes of a graph as Python has it."""
-    nodes = graph.get("nodes", graph.get("labels", ()))
-    return [str(node) if not isinstance(node, Mapping) else json.dumps(node, sort_keys=True) for node in nodes]

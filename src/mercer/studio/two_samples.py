@@ -1,4 +1,4 @@
-"""Two samples: are they of one distribution, how rare is their difference, and where do they differ?
+"""Two samples: whether they are of one distribution, how rare their difference is, and where they differ.
 
 The witness function is the difference of the two means in feature space, as a function of the plane.
 """
@@ -42,7 +42,7 @@ def result_of(result: Any, theme: str) -> dict[str, Any]:
         "critical": critical,
         "rejected": display.rejected,
         "numbers": [display.statistic, display.p_value],
-        "picture": picture(display.plot, (5.0, 3.0), theme),
+        "picture": picture(display.plot, (4.0, 2.6), theme),
         "words": (
             f"Null distribution by {result.null.method}: mean {result.null.mean:.3g}, standard deviation "
             f"{result.null.std:.3g}. Observed {display.statistic:.4g}, p = {display.p_value:.3g}: one distribution is "

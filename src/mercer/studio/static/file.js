@@ -9,13 +9,13 @@ export function file() {
   const input = el("input", { type: "file", "aria-label": "A data file" });
   const drop = el("div", { class: "drop" }, el("p", { text: "Drop a table, texts, sequences, trees or graphs here, or choose a file:" }), input);
   const about = el("div", {}), target = el("select", { "aria-label": "What to predict" });
-  const seconds = el("input", { type: "number", min: "2", max: "3000", value: "60", "aria-label": "Seconds at most" });
+  const seconds = el("input", { type: "number", min: "2", max: "3000", value: "120", "aria-label": "Seconds at most" });
   const fitButton = el("button", { type: "button", class: "main", text: "Find a model", onclick: () => begin("fit") });
   const surfaceButton = el("button", { type: "button", text: "Score over cost and width", onclick: () => begin("surface") });
   const stop = el("button", { type: "button", text: "Stop", disabled: true, onclick: () => ask("/stop", {}) });
   const bar = el("progress", { max: "1", value: "0", "aria-label": "Progress" }), doing = el("p", { class: "doing" });
   const board = el("div", { class: "table" }), result = el("div", {}), worst = el("div", { class: "table" });
-  const picture = figure(el("canvas", {}), "The score over cost and width is drawn when it is asked for.");
+  const picture = figure(el("canvas", { class: "hidden" }), "The score over cost and width is drawn when it is asked for.");
   const give = copies("model"), typed = el("div", {}), predicted = el("p", { class: "verdict", role: "status" });
   const saveName = el("input", { type: "text", value: "model", "aria-label": "Name of the model", maxlength: "60" });
   const saved = el("p", { role: "status" });
@@ -115,6 +115,7 @@ export function file() {
   function paintSurfaceOf() {
     if (!shownSurface || !root.isConnected) return;
     const grid = floats(shownSurface.surface);
+    picture.firstChild.classList.remove("hidden");
     paintMatrix(picture.firstChild, grid, { ratio: 0.7, signed: false });
     const [w, c, s] = shownSurface.best;
     picture.say(`${shownSurface.words} Width ${short(shownSurface.widths[0])} to ${short(shownSurface.widths.at(-1))} across; ${shownSurface.cost_name} upwards. Best at width ${short(w)}, ${shownSurface.cost_name} ${short(c)}: ${short(s)}.`);

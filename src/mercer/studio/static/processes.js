@@ -43,9 +43,10 @@ export function processes() {
     state.second = names.includes(state.second) ? state.second : names[names.length - 1];
     pick.replaceChildren(select("Across", names, state.first, (v) => { state.first = v; }), select("Upwards", names, state.second, (v) => { state.second = v; }));
   }
-  const surface = figure(el("canvas", { class: "square" }), "The evidence over two parameters is drawn when there are observations.");
+  const surface = figure(el("canvas", { class: "square hidden" }), "The evidence over two parameters is drawn when there are observations.");
   function paintEvidence() {
     if (!ridge || !root.isConnected) return;
+    surface.firstChild.classList.remove("hidden");
     const { context, width } = paintMatrix(surface.firstChild, ridge.grid, { signed: false });
     const at = (v, axis, up) => { const a = ridge.axes[axis], lo = Math.log(a[0]), hi = Math.log(a[a.length - 1]), t = (Math.log(v) - lo) / (hi - lo); return width * (up ? 1 - t : t); };
     mark(context, at(ridge.here[0], 0), at(ridge.here[1], 1, true), 2, 6, { fill: "#ffffff", edge: "#000000" });
