@@ -12,7 +12,7 @@ from tests.unit.studio.test_playground import unpacked
 
 FILES = {
     "a.csv": ("a,b,y\n" + "".join(f"{i},{i * i % 7},{'uv'[i % 2]}\n" for i in range(20)), "Gaussian(3.0)", "rows"),
-    "t.csv": ("t\n" + "".join(f"word{i % 3} other{i} words{i % 2}\n" for i in range(9)), "TfIdf().normalized()", "texts"),
+    "t.csv": ("t\n" + "".join(f"word{i % 3} other{i} words{i % 2}\n" for i in range(9)), "TfIdf()", "texts"),
     "s.fasta": (">a\nGATTACA\n>b\nGATTAGA\n>c\nCCGCGG\n", "Spectrum(2)", "strings"),
     "p.penn": ("(S (N a) (V b))\n(S (N c) (V b))\n(T (N c))\n", "SubsetTree()", "trees"),
     "g.json": ('[{"nodes": [{"id": 0, "label": "C"}, {"id": 1, "label": "O"}], "links": [{"source": 0, "target": 1}]}, '

@@ -5,6 +5,7 @@ import gzip
 import json
 import re
 import time
+from pathlib import Path
 
 import pytest
 
@@ -190,7 +191,7 @@ def test_the_live_child_is_limited(own):
         assert reply.status == (400 if "open" in kernel else 200)
         pid, before = own.studio.live.pid, pid
         assert before in (None, pid)
-    status = open(f"/proc/{pid}/limits").read()
+    status = Path(f"/proc/{pid}/limits").read_text()
     assert (
         re.search(rf"Max address space\s+{6 * 2**30}\s", status) and "Max cpu time              unlimited" not in status
     )

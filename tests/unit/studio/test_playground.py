@@ -13,8 +13,8 @@ from tests.unit.studio.copied import command_output, python_numbers
 
 RNG = np.random.default_rng(5)
 POINTS = [[round(float(x), 3), round(float(y), 3), int(x * y > 0)] for x, y in 2 * RNG.normal(size=(30, 2))]
-ASKED = {"points": POINTS, "kernel": "Gaussian(1.5) + 0.1 * Linear()", "C": 2.0, "epsilon": 0.2, "nu": 0.3, "clusters": 3,
-         "component": 2, "side": 12}  # fmt: skip
+ASKED = {"points": POINTS, "kernel": "Gaussian(1.5) + 0.1 * Linear()", "C": 2.0, "epsilon": 0.2, "nu": 0.3,
+         "clusters": 3, "component": 2, "side": 12}  # fmt: skip
 
 
 def unpacked(packed):

@@ -19,7 +19,7 @@ export const neat = (x) => Number(x.toPrecision(3));
 export function slider({ label, value, low, high, log = true, step = null, onchange }) {
   const to = log ? Math.log10 : (x) => x;
   const from = log ? (t) => neat(10 ** t) : (t) => neat(t);
-  const output = el("output", { text: short(value) });
+  const output = el("span", { class: "value", "aria-hidden": "true", text: short(value) });
   const input = el("input", {
     type: "range", min: to(low), max: to(high), step: step || (to(high) - to(low)) / 200, value: to(value), "aria-label": label,
   });
