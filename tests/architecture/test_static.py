@@ -30,7 +30,7 @@ BANNED_CALLS = {
 }  # fmt: skip
 OPTIONAL = {
     "clarabel", "dask", "defusedxml", "distributed", "highspy",
-    "matplotlib", "networkx", "openpyxl", "piqp", "pyarrow",
+    "matplotlib", "networkx", "openpyxl", "piqp", "pyarrow", "starlette", "uvicorn",
 }  # fmt: skip
 HEAVY = {"matplotlib", "numba", "pandas", "polars", "pyarrow", "scipy", "sklearn"}
 DISTRIBUTION = {"sklearn": "scikit-learn"}

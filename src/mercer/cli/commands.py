@@ -363,6 +363,23 @@ def show(**options: Any) -> None:
 
 
 @_command(
+    "mercer studio patients.csv",
+    "Points, sliders and kernels made of blocks; Gaussian processes; your own file; Gram matrices; two samples. The "
+    "page is served on 127.0.0.1 alone, to whoever has the address that is printed. Needs the extra: pip install "
+    "'mercer[studio]'.",
+)
+@click.argument("data", type=FILE, required=False, metavar="[FILE]")
+@click.option(
+    "--folder", type=FILE, help="Where models are saved; the folder of FILE, else the current one, if not given."
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="A random free one if not given.")
+@click.option("--no-browser", is_flag=True, help="Print the address, and open no browser.")
+def studio(**options: Any) -> None:
+    """Open a page where kernels are understood by touching them."""
+    work("studio_command", options)
+
+
+@_command(
     "mercer completion bash",
     "Put its output where your shell reads it at start, for example: mercer completion bash >> ~/.bashrc",
 )

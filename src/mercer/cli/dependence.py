@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
@@ -24,7 +24,7 @@ from mercer.kernels import Gaussian, Kernel, PartialTree, Precomputed, Spectrum,
 from mercer.language import parse
 from mercer.selection.automatic import FACTORS, table_kernels
 
-__all__ = ["run"]
+__all__ = ["Compared", "Request", "compared", "run"]
 
 _KINDS = {"number": "number", "boolean": "number", "category": "category", "text": "text"}
 HYPOTHESES = {"mmd": "both files have the same distribution", "hsic": "the files' rows are independent"}
@@ -49,9 +49,18 @@ class Request(Reading):
     threads: int | None
 
 
-def run(terminal: Terminal, **options: Any) -> None:
-    """Read two files, test, and print the statistic and its p-value."""
-    request = Request(**options)
+class Compared(NamedTuple):
+    """Two files and what a test says of them."""
+
+    result: Any
+    first: Dataset
+    second: Dataset
+    X: Any
+    Y: Any
+
+
+def compared(terminal: Terminal, request: Request) -> Compared:
+    """Read two files and test them."""
     if request.stat == "mmd" and request.other_kernel is not None:
         raise UsageFault(
             "--other-kernel was given with --stat mmd, which compares all rows by one kernel. Leave it out, or use "
@@ -84,7 +93,13 @@ def run(terminal: Terminal, **options: Any) -> None:
             bar(fraction)
             return clock.expired
 
-        result = _tested(request, X, Y, choices, monitor)
+        return Compared(_tested(request, X, Y, choices, monitor), first, second, X, Y)
+
+
+def run(terminal: Terminal, **options: Any) -> None:
+    """Read two files, test, and print the statistic and its p-value."""
+    request = Request(**options)
+    result, first, second, *_ = compared(terminal, request)
     rejected = result.p_value <= request.level
     facts = {
         "test": request.stat,

@@ -46,7 +46,7 @@ from mercer.io.model_file import save
 from mercer.io.tables import Table
 from mercer.selection.tables.first_tables import FEWEST
 
-__all__ = ["run"]
+__all__ = ["Request", "fitted", "run"]
 
 OPTIONS = ("weights", "groups", "time")  # that name columns which are about the rows
 
@@ -107,7 +107,7 @@ def run(terminal: Terminal, *, target: tuple[str, ...] = (), **options: Any) -> 
         parse_seconds(request.checkpoint_every, "--checkpoint-every")
     files: list[Path] = []
     with naming_files(files):
-        done = [_fitted(terminal, request, files) for request in requests]
+        done = [fitted(terminal, request, files) for request in requests]
     if len(done) == 1:
         terminal.result(*done[0])
         return
@@ -156,7 +156,7 @@ def _for_target(path: Path, target: str) -> Path:
     return path.with_name(f"{path.stem}.{re.sub(r'[^0-9A-Za-z_-]+', '_', target)[:60]}{path.suffix}")
 
 
-def _fitted(terminal: Terminal, request: Request, files: list[Path]) -> tuple[dict[str, Any], str]:
+def fitted(terminal: Terminal, request: Request, files: list[Path]) -> tuple[dict[str, Any], str]:
     """Fit, save and report on one model; return what was done, and add what was written to the files."""
     clock = Clock.start(request.max_time)
     workers = nullcontext() if request.dask is None else distributed(request, None).open()

@@ -53,7 +53,8 @@ def automatic(request: Any, problem: Problem, clock: Clock, terminal: Terminal) 
     end = compared_until(request.max_time)
     with terminal.progress("choosing") as bar:
         late = lambda: clock.seconds > end  # noqa: E731
-        choice = choose(source, y, task, given, lambda fraction: (bar(fraction), _time_left(clock)), late)
+        watch = lambda fraction: (bar(fraction), _time_left(clock))  # noqa: E731
+        choice = choose(source, y, task, given, watch, late, terminal.tried)
     X = samples(problem.data, choice.model.kernel)[0]
     _fit(_budgeted(choice.model, request, clock), X, y, request, terminal, rows.weights)
     leave_note(choice.model, None)  # kernels that the rows suggested

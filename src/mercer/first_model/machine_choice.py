@@ -109,7 +109,19 @@ def never() -> bool:
     return False
 
 
-def choose(source: Source, y: Array, task: str, given: Given, watch: Watch, late: Callable[[], bool] = never) -> Chosen:
+def unheard(tried: Tried) -> None:
+    """Tell nobody."""
+
+
+def choose(
+    source: Source,
+    y: Array,
+    task: str,
+    given: Given,
+    watch: Watch,
+    late: Callable[[], bool] = never,
+    told: Callable[[Tried], None] = unheard,
+) -> Chosen:
     """Choose for rows; the score is that of rows which took no part in the choice.
 
     Parameters
@@ -122,11 +134,13 @@ def choose(source: Source, y: Array, task: str, given: Given, watch: Watch, late
         Called with the share that is done; may raise.
     late : callable
         Asked whether it is time to come to an end with what was compared so far.
+    told : callable
+        Told of each candidate when it has been scored, in whichever part of the rows.
     """
     require_target(y, task)
     if given.weight is not None and not given.weight.all():
         counted = np.flatnonzero(given.weight > 0.0)
-        chosen = choose(source.take(counted), y[counted], task, given.take(counted), watch, late)
+        chosen = choose(source.take(counted), y[counted], task, given.take(counted), watch, late, told)
         return replace(chosen, held=replace(chosen.held, rows=counted[chosen.held.rows]))
     centre, unit = _scale(y, given) if task == "regression" else (0.0, 1.0)
     compared = (y - centre) / unit if task == "regression" else y
@@ -134,13 +148,13 @@ def choose(source: Source, y: Array, task: str, given: Given, watch: Watch, late
     parts, said, picked = len(pairs) + (len(pairs) != 1), [], None
     for part, (kept, out) in enumerate(pairs):
         some, values, own = source.take(kept), y[kept], given.take(kept)
-        picked = _pick(some, compared[kept], aim, own, _part_of(watch, part, parts), late)
+        picked = _pick(some, compared[kept], aim, own, _part_of(watch, part, parts), late, told)
         model = picked.best.model(picked.found.kernels[picked.best.place], aim)
         said.append(_predicted(model, some, values, own.weight, source.take(out), np.unique(y)))
     if len(pairs) == 1 and picked is not None:
         kernel = source.again(picked.found, picked.best.place)
     else:
-        picked = _pick(source, compared, aim, given, _part_of(watch, parts - 1, parts), late)
+        picked = _pick(source, compared, aim, given, _part_of(watch, parts - 1, parts), late, told)
         kernel = picked.found.kernels[picked.best.place]
     watch(1.0)
     held, method = _held(pairs, said, y, given)
@@ -195,10 +209,18 @@ def _held(
     return held, f"{len(rows)} {which} held out, the whole choice made without them"
 
 
-def _pick(source: Source, y: Array, aim: Aim, given: Given, watch: Watch, late: Callable[[], bool]) -> _Picked:
+def _pick(
+    source: Source,
+    y: Array,
+    aim: Aim,
+    given: Given,
+    watch: Watch,
+    late: Callable[[], bool],
+    told: Callable[[Tried], None],
+) -> _Picked:
     """Choose a kernel and a machine by these rows."""
     found = source.find(y, aim.task, given, lambda share: watch(0.6 * share))
-    board = _compared(source, found, y, aim, given, lambda share: watch(0.6 + 0.4 * share), late)
+    board = _compared(source, found, y, aim, given, lambda share: watch(0.6 + 0.4 * share), late, told)
     best = board[0]
     counted = len({one.family.name for one in board})
     kernels = f"{len(found.kernels)} kernels and " if len(found.kernels) > 1 else ""
@@ -219,11 +241,12 @@ def _compared(
     given: Given,
     watch: Watch,
     late: Callable[[], bool],
+    told: Callable[[Tried], None],
 ) -> list[_Candidate]:
     """Return candidates, the best first: all of them on some rows, the best of these on more."""
     options, kernels = families(aim, y), found.kernels
     few = some_rows(len(y), COARSE)
-    trial = _Trial(source.take(few), y[few], aim.task, given.take(few), found.labels, late)
+    trial = _Trial(source.take(few), y[few], aim.task, given.take(few), found.labels, late, told)
     places, board = list(range(len(kernels))), []
     if len(kernels) > KEPT:
         board = trial.run(options[:1], kernels, places, lambda share: watch(0.3 * share))
@@ -235,7 +258,7 @@ def _compared(
     board.sort(key=lambda one: -one.tried.score)
     more = some_rows(len(y), ROWS)
     if len(more) > 1.5 * len(few) and not late():
-        trial = _Trial(source.take(more), y[more], aim.task, given.take(more), found.labels, late)
+        trial = _Trial(source.take(more), y[more], aim.task, given.take(more), found.labels, late, told)
         finalists = _finalists(board)
         again = trial.repeat(finalists, kernels, lambda share: watch(0.7 + 0.3 * share))
         board = sorted(again, key=lambda one: -one.tried.score) + [
@@ -277,6 +300,7 @@ class _Trial:
     given: Given
     labels: Sequence[str]
     late: Callable[[], bool]
+    told: Callable[[Tried], None] = unheard
 
     def run(
         self, options: Sequence[Family], kernels: Sequence[Kernel], places: Sequence[int], watch: Watch
@@ -343,6 +367,7 @@ class _Trial:
                 error = standard_error(values) if len(values) > 1 else np.nan
                 name = self._name(family, params, place)
                 out.append(_Candidate(family, place, params, Tried(name, mean, error, seconds, len(self.y)), values))
+                self.told(out[-1].tried)
         return out
 
 
