@@ -149,7 +149,7 @@ trust: .venv/.stamp-dev
 # What may fail comes first, what takes a night comes last; the scorecard is in build/scorecard.json.
 release: test types timing slow docs peers deep probes levels kills portable trust
 
-# Every probe of bad input: the tests take one in 160 of estimators and one in twelve of kernels that are much like others.
+# Every probe of bad input: the tests take one in 240 of estimators and one in 24 of kernels that are much like others.
 probes: .venv/.stamp-dev
 	@$(BIN)/python -m tests.trust.probes --processes $(WORKERS) --journal build/probes.jsonl $(if $(ONLY),--only $(ONLY))
 

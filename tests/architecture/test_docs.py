@@ -15,7 +15,7 @@ from docs import make_catalogue, make_equations, make_reference
 from docs.pages import cell, outdated, table
 from mercer import catalogue
 from mercer.cli.application import application
-from tests.architecture.test_documents import blocks, run
+from tests.architecture.test_documents import COMMANDS, blocks, run
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -99,13 +99,7 @@ def test_the_gallery_runs(script, monkeypatch, capsys):
     pyplot.close("all")
 
 
-@pytest.mark.parametrize(
-    ("name", "written"),
-    [
-        ("fit-from-the-command-line", {"patients.mercer", "patients.html", "predictions.csv"}),
-        ("fit-texts-trees-and-graphs", {"reviews.html", "questions.mercer", "rings.csv", "rings.npy"}),
-    ],
-)
+@pytest.mark.parametrize(("name", "written"), COMMANDS.items())
 def test_the_commands_on_the_pages_about_the_command_line_run(tmp_path, monkeypatch, name, written):
     monkeypatch.chdir(tmp_path)
     page = DOCS / "how-to" / f"{name}.md"

@@ -70,7 +70,7 @@ def _likeness(probe: Probe) -> int:
         return (4 if probe.group == "settings" else 1) if name in CORE else MANY
     if probe.group == "structures":
         return MANY if name.partition(":")[0] in siblings() else 1
-    return 12 if probe.group in ("kernels", "parameters", "functions") else 1
+    return 24 if probe.group in ("kernels", "parameters", "functions") else 1
 
 
 def _turn(probe: Probe) -> int:

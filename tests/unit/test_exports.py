@@ -83,15 +83,16 @@ def test_an_estimator_imports_what_it_needs():
     assert loaded("from mercer import SVC") <= 100
 
 
-@pytest.mark.parametrize("target", ["y", "label"])
-def test_a_fit_from_the_command_line_imports_what_it_needs(tmp_path, target):
+def test_a_fit_from_the_command_line_imports_what_it_needs(tmp_path):
     rows = "\n".join(f"{i},{i * i % 7},{['red', 'green', 'blue'][i % 3]},{i % 5},{'ab'[i % 2]}" for i in range(30))
     (tmp_path / "table.csv").write_text(f"a,b,colour,y,label\n{rows}\n")
+    options = ["--target", "y", "--target", "label", "--quiet", "--max-time", "3000"]  # numbers and classes
     code = (
         "import sys; from mercer.cli import main\n"
-        f"sys.argv = ['mercer', 'fit', {str(tmp_path / 'table.csv')!r}, '--target', {target!r}, '--quiet']\n"
+        f"sys.argv = ['mercer', 'fit', {str(tmp_path / 'table.csv')!r}, *{options!r}]\n"
         "try: main()\nexcept SystemExit as end: assert not end.code, end.code"
     )
     # three machines are compared; then there is a report, which has pictures and a certificate
     assert loaded(code) <= 200
-    assert (tmp_path / "table.mercer").is_file() and (tmp_path / "table.html").is_file()
+    for name in ("table.y", "table.label"):
+        assert all((tmp_path / f"{name}.{kind}").is_file() for kind in ("mercer", "html"))

@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
@@ -45,6 +45,10 @@ from mercer.io.limits import shown
 from mercer.io.model_file import save
 from mercer.io.tables import Table
 from mercer.selection.tables.first_tables import FEWEST
+
+if TYPE_CHECKING:  # tables need not import them
+    from mercer.io.structures.conll import Sentences
+    from mercer.io.svmlight import Sparse
 
 __all__ = ["Request", "fitted", "run"]
 
@@ -168,7 +172,7 @@ def fitted(terminal: Terminal, request: Request, files: list[Path]) -> tuple[dic
     ):
         estimator = _parsed(request)
         problem = _problem(request, estimator, terminal)
-        if problem.data.kind == "sentences":
+        if _is_sentences(problem.data):
             outcome = tagged(request, problem, estimator, clock, terminal)
         elif request.search:
             outcome = grown(request, problem, clock, terminal)
@@ -188,7 +192,7 @@ def fitted(terminal: Terminal, request: Request, files: list[Path]) -> tuple[dic
     files.append(request.model_path)
     if request.checkpoint is not None:
         mercer.io.Checkpoint(request.checkpoint).remove()  # it has served its purpose
-    page = None if problem.data.kind == "sentences" else request.page
+    page = None if _is_sentences(problem.data) else request.page
     if page is not None:
         _report(outcome, page, request, terminal)
         files.append(page)
@@ -233,7 +237,7 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
     for note in data.notes:
         terminal.say(f"{request.data}: {note}")
     data, unread = _columns_asked_for(data, request)
-    target = data.named(request.target) if data.kind == "sentences" else request.target
+    target = data.named(request.target) if _is_sentences(data) else request.target
     supervised = estimator is None or is_classifier(estimator) or is_regressor(estimator)
     if supervised and request.target is None and request.labels is None and data.y is None:
         choices = f"; {request.data} has {', '.join(map(repr, data.targets[:20]))}" if data.targets else ""
@@ -251,7 +255,7 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
             f"{FEWEST} rows can do. Leave it out, or give --missing drop."
         )
     problem = pose(data, target, request.labels, columns, request.missing == "drop", takes_unknown(estimator), fill)
-    if not supervised and request.target is None and request.labels is None and data.kind != "sparse":
+    if not supervised and request.target is None and request.labels is None and not _is_sparse(data):
         problem = replace(problem, y=None, target=None)  # a target that the file happens to have is not required
     if problem.dropped:
         terminal.say(f"{problem.dropped} rows that miss a value were left out; {problem.n} remain.")
@@ -259,6 +263,14 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
     if problem.n < 2:
         raise UsageFault(f"{request.data} has {problem.n} row to learn from; at least two are needed. Add rows.")
     return problem
+
+
+def _is_sentences(data: Dataset) -> TypeGuard[Sentences]:
+    return data.kind == "sentences"
+
+
+def _is_sparse(data: Dataset) -> TypeGuard[Sparse]:
+    return data.kind == "sparse"
 
 
 def _columns_asked_for(data: Dataset, request: Request) -> tuple[Dataset, set[str]]:
@@ -363,9 +375,9 @@ def _remembered(problem: Problem, outcome: Outcome) -> dict[str, Any]:
     if isinstance(data, Table):
         used = samples(data, kernel_read(outcome.model))[1]
         known |= {"columns": list(used), "kinds": {name: data.kinds[name] for name in used}}
-    if data.kind == "sentences":
+    if _is_sentences(data):
         known |= {"columns": list(data.columns)}
-    if data.kind == "sparse":
+    if _is_sparse(data):
         known |= {"width": data.width, "zero_based": data.zero_based}
     return known
 

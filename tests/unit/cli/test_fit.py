@@ -246,11 +246,12 @@ def test_a_long_kernel_is_cut_on_the_screen_only(tmp_path):
 
 
 def test_nothing_is_overwritten_unasked(table):
-    run("fit", table, "-t", "y", "--no-report")
+    options = ["--no-report", "-e", "KernelRidge(Gaussian(20.0).on(['age']))", "--folds", 0]
+    run("fit", table, "-t", "y", *options)
     before = table.with_suffix(".mercer").read_bytes()
-    assert "--force" in run("fit", table, "-t", "group", "--no-report", code=2).stderr
+    assert "--force" in run("fit", table, "-t", "dose", *options, code=2).stderr
     assert table.with_suffix(".mercer").read_bytes() == before
-    run("fit", table, "-t", "group", "--no-report", "--force")
+    run("fit", table, "-t", "dose", *options, "--force")
     assert table.with_suffix(".mercer").read_bytes() != before
 
 

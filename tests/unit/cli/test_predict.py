@@ -18,7 +18,8 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("predict")
     table = write_table(folder / "t.csv")
     run("fit", table, "-t", "y", "--no-report")
-    run("fit", table, "-t", "group", "--no-report", "-o", folder / "group.mercer")
+    text = "SVC(Gaussian((20.0, 1.0)).on(['age', 'dose']) + Match().on('city'), C=10.0)"
+    run("fit", table, "-t", "group", "-e", text, "--folds", 0, "--no-report", "-o", folder / "group.mercer")
     write_table(folder / "new.csv", n=12, seed=1)
     return folder
 
