@@ -73,11 +73,11 @@ _INTRODUCTION = """\
 
 # Performance
 
-Measured, not claimed: the newest full run of each row of `make bench` on each processor for which there are results, with
-every peer that was installed then. A ratio is the peer's figure over mercer's where larger is better for mercer (a bar of
-`>=`, or none), and mercer's over the peer's where the bar is `<=`. Rows that miss their bar are listed like all others.
-How to read and add results is told in `benchmarks/results/README.md`; accuracy on real sets has
-[a page of its own](real-data.md).
+Measured, not claimed: the newest full run of each row of `make bench` on each processor for which there are results,
+with every peer that was installed then. A ratio is the peer's figure over mercer's where larger is better for mercer
+(a bar of `>=`, or none), and mercer's over the peer's where the bar is `<=`. Rows that miss their bar are listed like
+all others. How to read and add results is told in `benchmarks/results/README.md`; accuracy on real sets has [a page
+of its own](real-data.md).
 """
 
 
