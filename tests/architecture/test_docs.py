@@ -162,6 +162,15 @@ def test_keys_of_sources_lead_to_their_page(monkeypatch):
     assert all(SOURCE.fullmatch(f"[{key}]") for key in make_equations.SEEDS)
 
 
+def test_keys_of_sources_are_known():
+    keys = {
+        key
+        for _, member in make_equations.public()
+        for key in re.findall(r"\[([A-Z]{2,5})\]", catalogue.seed_of(member.__doc__ or ""))
+    }
+    assert keys == set(make_equations.SEEDS)
+
+
 def test_neighbours_exist_and_other_names_are_told(monkeypatch):
     pytest.importorskip("sphinx")
     monkeypatch.syspath_prepend(str(DOCS / "_extensions"))
