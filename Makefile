@@ -92,7 +92,7 @@ exports: .venv/.stamp
 
 # Pages made from the classes are written first; any warning is an error.
 docs: exports .venv/.stamp-docs
-	@for page in catalogue equations reference; do $(BIN)/python -m docs.make_$$page; done
+	@for page in catalogue equations performance reference; do $(BIN)/python -m docs.make_$$page; done
 	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --jobs $(WORKERS) --builder html docs build/docs
 	@echo "The documentation is in build/docs/index.html"
 

@@ -21,6 +21,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "mathml",
     "plain_docstrings",
+    "neighbours",
 ]
 exclude_patterns = ["gallery/**"]
 templates_path = ["_templates"]

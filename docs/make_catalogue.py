@@ -91,13 +91,17 @@ def kernels_page() -> str:
     rows = catalogue.kernels()
     parts = [f"# {TITLES['kernels']}\n", NOTE, _INTRODUCTION, "## Formulas\n"]
     for title, members in rooms(rows).items():
-        lines = [
-            [api(row), formula(row.formula), row.domain, row.validity, cell(row.cost) or "that of its parts"]
-            for row in members
-            if isinstance(row, KernelEntry)
-        ]
+        rows_here = [row for row in members if isinstance(row, KernelEntry)]
+        domains = [row.domain for row in rows_here]
+        usual = max(domains, key=domains.count)
+        mixed = domains.count(usual) < 0.7 * len(domains)  # else the heading says it, and exceptions are named
+        lines = []
+        for row in rows_here:
+            exception = f"; on {row.domain}" if not mixed and row.domain != usual else ""
+            told = [*[row.domain] * mixed, row.validity + exception, cell(row.cost) or "that of its parts"]
+            lines.append([api(row), formula(row.formula), *told])
         parts.append(f"### {title}\n")
-        parts.append(table(["kernel", "formula", "domain", "validity", "cost"], lines))
+        parts.append(table(["kernel", "formula", *["domain"] * mixed, "validity", "cost"], lines))
     parts += ["## Properties\n", _PROPERTIES]
     parts.append(ticks("kernel", ((row, dict(row.properties)) for row in rows)))
     parts += ["## Capabilities\n", _CAPABILITIES]

@@ -19,7 +19,7 @@ PAGE = ROOT / "docs" / "equations.md"
 SOURCES = ROOT / "docs" / "sources.md"
 PACKAGES = (
     "domains", "kernels", "losses", "mixtures", "problems", "gram", "solvers", "selection", "theory", "inference",
-    "networks", "models", "preimages", "estimators",
+    "hilbert", "networks", "models", "preimages", "choosing", "estimators",
 )  # fmt: skip
 SEEDS = {
     "STS": "J. Shawe-Taylor and S. Sun, *Kernel methods and support vector machines*",

@@ -15,7 +15,6 @@ from mercer.kernels import Gaussian, Spectrum, WeisfeilerLehman
 chance = np.random.default_rng(0)
 figure, axes = plt.subplots(1, 4, figsize=(13, 3.3), layout="constrained")
 
-# %%
 # Points: a support vector machine with a Gaussian kernel.
 
 angle, side = chance.uniform(0, np.pi, 160), np.repeat([1.0, -1.0], 80)
@@ -29,7 +28,6 @@ axes[0].contour(*grid, value, levels=[-1, 0, 1], colors="k", linewidths=[0.6, 1.
 axes[0].scatter(*X.T, c=side, cmap="PuOr", edgecolor="k", linewidth=0.4, s=18)
 axes[0].set(title="points: a support vector machine", xticks=[], yticks=[])
 
-# %%
 # Words: their principal components, by the letters and pairs of letters that they share.
 
 words = ["house", "garden", "trousers", "couch", "talo", "talvi", "ikkuna", "puutarha"]
@@ -41,7 +39,6 @@ low, high = places.min(axis=0) - 0.15, places.max(axis=0) + 0.15
 axes[1].set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xticks=[], yticks=[])
 axes[1].set_title("words: common letters")
 
-# %%
 # Graphs: random trees, and the same with more edges that close rings, compared by the neighbourhoods of nodes.
 
 
@@ -58,7 +55,6 @@ K = WeisfeilerLehman(2).normalized()(graphs)
 axes[2].imshow(K, cmap="magma", vmin=0.0)
 axes[2].set(xticks=[5.5, 17.5], xticklabels=["trees", "with rings"], yticks=[], title="graphs: the Gram matrix")
 
-# %%
 # A curve: a Gaussian process knows where it does not know.
 
 t = np.sort(chance.uniform(0, 10, 22))

@@ -4,6 +4,7 @@ That the code of its pages runs and that links lead somewhere is tested with the
 """
 
 import functools
+import json
 import re
 import shlex
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from docs import make_catalogue, make_equations, make_reference
+from docs import make_catalogue, make_equations, make_performance, make_reference
 from docs.pages import cell, outdated, table
 from mercer import catalogue
 from mercer.cli.application import application
@@ -42,7 +43,9 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(DOCS))
 
 
-@pytest.mark.parametrize("script", [make_catalogue, make_reference], ids=lambda script: script.__name__)
+@pytest.mark.parametrize(
+    "script", [make_catalogue, make_performance, make_reference], ids=lambda script: script.__name__
+)
 def test_generated_pages_are_up_to_date(script):
     assert not outdated(pages_of(script)), f"run: python -m {script.__name__}"
 
@@ -151,6 +154,43 @@ def test_keys_of_sources_lead_to_their_page(monkeypatch):
     page = (DOCS / "sources.md").read_text(encoding="utf-8")
     assert {f"(source-{key.lower()})=" for key in make_equations.SEEDS} == set(re.findall(r"\(source-\w+\)=", page))
     assert all(SOURCE.fullmatch(f"[{key}]") for key in make_equations.SEEDS)
+
+
+def test_keys_of_sources_are_known():
+    keys = {
+        key
+        for _, member in make_equations.public()
+        for key in re.findall(r"\[([A-Z]{2,5})\]", catalogue.seed_of(member.__doc__ or ""))
+    }
+    assert keys == set(make_equations.SEEDS)
+
+
+def test_neighbours_exist_and_other_names_are_told(monkeypatch):
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(str(DOCS / "_extensions"))
+    import neighbours
+
+    for name, others in neighbours.INSTEAD.items():
+        assert catalogue.named(name) is not None
+        assert name not in {other for other, _ in others}
+    told = neighbours.advice(catalogue.named("Gaussian").cls)
+    assert "RBF" in told[0]
+    assert "~mercer.kernels.Matern" in told[2]
+    assert "~mercer.kernels.Wendland" in neighbours.advice(catalogue.named("Epanechnikov").cls)[-2]
+
+
+def test_performance_tells_losses_too(tmp_path):
+    rows = [
+        {"contender": "mercer", "figure": 2.0, "unit": "s"},
+        {"contender": "peer", "figure": 1.0, "unit": "s", "ratio": 0.5, "bar": ">= 1", "met": False},
+    ]
+    run = {"quick": False, "time": "2026-01-02", "machine": {"load": 0.1}, "sizes": {"a": "n = 3"}, "rows": {"a": rows}}
+    path = tmp_path / "cpu.jsonl"
+    older = {**run, "time": "2026-01-01", "rows": {"a": []}}
+    quick = {**run, "time": "2026-01-03", "quick": True, "rows": {"a": []}}
+    path.write_text("\n".join(json.dumps(one) for one in (older, run, quick)))
+    found = make_performance.lines(make_performance.newest(path))
+    assert found == [["`a`", "n = 3", "peer", "2 s", "1 s", "0.5", ">= 1, **missed**", "2026-01-02"]]
 
 
 def test_costs_in_the_catalogue_are_whole():

@@ -30,7 +30,7 @@ class ExponentialFamily(Model):
     .. math:: p(x \mid \theta) = \exp(\langle \phi(x), \theta \rangle - g(\theta)) \, h(x), \qquad
               \partial_\theta \log p(x \mid \theta) = \phi(x) - \partial_\theta g(\theta) = \phi(x) - E \phi
 
-    Seed: [HSS] Section 2.2.6, Eq. (48) (with h = 1): the practical Fisher kernel is that of centred sufficient
+    Seed: [HSS] Section 2.2.5, Eq. (48) (with h = 1): the practical Fisher kernel is that of centred sufficient
     statistics.
 
     Parameters

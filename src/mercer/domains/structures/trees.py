@@ -45,7 +45,7 @@ class Trees(Samples):
 
     .. math:: T = \ell(T_1, \dots, T_d), \quad \ell \in \Sigma, \; d \ge 0
 
-    Seed: [ST] "Tree kernels"; [HSS] "Tree Kernels"; [PKM] Section 6.4 (XML and HTML documents).
+    Seed: [ST] "Tree kernels"; [HSS] "Tree Kernels"; [SS] Section 6.4 (XML and HTML documents).
 
     Parameters
     ----------

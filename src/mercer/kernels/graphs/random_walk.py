@@ -152,7 +152,7 @@ class RandomWalk(CommonWalks):
     nodes and edges the product of their weights.
 
     Seed: [KIKS] Section 6.1.2 (kernels between labelled graphs by walks, as linear equations; accelerated solvers);
-    [HSS] Section 2.2.5; [STS] Section 6.4.
+    [HSS] Section 2.2.5; [SS] Section 6.4.
 
     Parameters
     ----------

@@ -232,7 +232,7 @@ class PartialTree(_NodePairs):
     children, i of v and i' of v', in their order, and g counts the children that are passed over between the first and
     the last.
 
-    Seed: [KIKS] Section 6.1.2, dynamic programming kernels for trees; [PKM] Section 6.4 (XML and HTML). With
+    Seed: [KIKS] Section 6.1.2, dynamic programming kernels for trees; [SS] Section 6.4 (XML and HTML). With
     decay = mu = 1 this is the kernel of Kashima and Koyanagi for labelled ordered trees, which counts
     all ways to map children in order.
 

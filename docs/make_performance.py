@@ -1,0 +1,85 @@
+"""Write docs/explanation/performance.md from the results of the benchmarks: ratios to peers, losses included."""
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from docs.pages import WIDE, cell, table, write
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+PAGE = ROOT / "docs" / "explanation" / "performance.md"
+
+
+class Measured(NamedTuple):
+    """The newest run of a row on a processor."""
+
+    time: str
+    load: float
+    size: str
+    contenders: list[dict[str, Any]]
+
+
+def newest(path: Path) -> dict[str, Measured]:
+    """Return the newest full run of each row of a results file, by the name of the row."""
+    found: dict[str, Measured] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        run = json.loads(line)
+        if run["quick"]:
+            continue
+        for name, contenders in run["rows"].items():
+            if name not in found or run["time"] > found[name].time:
+                found[name] = Measured(run["time"], run["machine"]["load"], run["sizes"].get(name, ""), contenders)
+    return dict(sorted(found.items()))
+
+
+def shown(figure: Any, unit: str) -> str:
+    """Return a figure with its unit, in three digits."""
+    return "–" if figure is None else f"{figure:.3g} {unit}"
+
+
+def lines(rows: dict[str, Measured]) -> list[list[str]]:
+    """Return a line for each contender beside mercer: who, both figures, how many times mercer is better, the bar."""
+    found = []
+    for name, row in rows.items():
+        ours = next((one for one in row.contenders if one["contender"] == "mercer"), None)
+        for one in row.contenders:
+            if one is ours or ours is None or one.get("ratio") is None:
+                continue
+            verdict = {True: "met", False: "**missed**", None: "none set"}[one.get("met")]
+            unit = one.get("unit") or ours.get("unit") or ""
+            figures = [shown(ours["figure"], unit), shown(one["figure"], unit), f"{one['ratio']:.3g}"]
+            bar = f"{cell(one.get('bar') or '–')}, {verdict}"
+            found.append([f"`{name}`", cell(row.size), cell(one["contender"]), *figures, bar, row.time[:10]])
+    return found
+
+
+def page() -> str:
+    """Return the whole page."""
+    parts = [_INTRODUCTION]
+    header = ["row", "size", "peer", "mercer", "the peer", "ratio", "bar", "measured"]
+    for path in sorted(RESULTS.glob("*.jsonl")):
+        parts += [f"## {path.stem.replace('-', ' ')}\n", table(header, lines(newest(path)))]
+    return WIDE + "\n".join(parts)
+
+
+def pages() -> dict[Path, str]:
+    """Return the page by its place."""
+    return {PAGE: page()}
+
+
+_INTRODUCTION = """\
+% Made from benchmarks/results by docs/make_performance.py; changes here are lost.
+
+# Performance
+
+Measured, not claimed: the newest full run of each row of `make bench` on each processor for which there are results,
+with every peer that was installed then. A ratio is the peer's figure over mercer's where larger is better for mercer
+(a bar of `>=`, or none), and mercer's over the peer's where the bar is `<=`. Rows that miss their bar are listed like
+all others. How to read and add results is told in `benchmarks/results/README.md`; accuracy on real sets has [a page
+of its own](real-data.md).
+"""
+
+
+if __name__ == "__main__":
+    write(pages())
