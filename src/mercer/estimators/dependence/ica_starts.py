@@ -18,7 +18,6 @@ from mercer.solvers.smooth.rotations import random_frame
 __all__ = ["FAST", "fast_rotation", "starts", "turned_pairs"]
 
 FAST = ("logcosh", "exp", "cube")  # contrasts of FastICA
-_SMALL = 1e-300
 _ANGLES = np.linspace(0.0, np.pi / 2, 10)[1:-1]  # a quarter turn only changes order and sign
 
 
@@ -32,7 +31,6 @@ def starts(Z: Floats, w: Floats, count: int, rng: np.random.RandomState) -> Iter
 
 def fast_rotation(Z: Floats, w: Floats, fun: str, rng: np.random.RandomState) -> Floats:
     """Return the rotation that FastICA finds; samples count by their weights, as copies where these are whole."""
-    w = w if w.max() > _SMALL else w / w.max()  # whose inverse would overflow
     total, n = float(w.sum()), len(w)
     size = round(total) if 0.25 * n <= total <= 4.0 * n else n
     counts = np.diff(np.floor(np.cumsum(np.append(0.0, w)) * (size / total) + 0.5)).astype(int)
