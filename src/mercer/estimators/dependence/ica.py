@@ -315,6 +315,11 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         """
         with fitting(self, X, y, sample_weight, pack=self._vectors) as (run, _, packed, S, _, w, _):
             self.memory_plan(len(S), packed.width).require(self.memory)
+            if w.max() < np.finfo(float).tiny:
+                raise DomainError(
+                    f"sample_weight has values up to {w.max():.1g}, so small that their inverses overflow. Multiply "
+                    "all weights by a large number."
+                )
             Z = self._whiten(dense(S), w)
             kernel = self._resolved(float(w.sum()))
             check_movable(kernel, "KernelICA")

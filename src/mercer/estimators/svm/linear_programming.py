@@ -21,7 +21,7 @@ from mercer.arrays import Array, Floats, Indices
 from mercer.budget import Plan
 from mercer.constraints import AnyOf, InstanceOf, OneOf, Optional, Positive
 from mercer.domains import Samples, Similarities
-from mercer.errors import CapabilityError, ParameterError, TargetError, TimeBudgetError
+from mercer.errors import CapabilityError, DomainError, ParameterError, TargetError, TimeBudgetError
 from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import Run, fitting
@@ -351,6 +351,11 @@ def _parts(M: Any) -> _Parts:
         root = power_of_two(M.F)
         return _Parts(root * root, sp.csc_array(M.F / root), sp.csc_array(M.F.T / root))
     unit = power_of_two(M.data if sp.issparse(M) else M)
+    if unit < np.finfo(float).tiny:  # coefficients are of the size of its inverse
+        raise DomainError(
+            f"The similarities of the samples are {unit:.1g} at most, so small that coefficients overflow. Multiply "
+            "the samples, or the kernel, by a large number."
+        )
     return _Parts(unit, sp.csc_array(M, dtype=np.float64) * (1.0 / unit), None)
 
 

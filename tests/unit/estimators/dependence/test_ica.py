@@ -215,3 +215,8 @@ def test_kernels_are_taken_as_words_and_as_objects_of_scikit_learn(given):
 def test_functions_have_no_derivatives():
     with pytest.raises(CapabilityError):
         KernelICA(kernel=lambda a, b: np.exp(-((a - b.T) ** 2))).fit(UNIFORM[:40] @ A.T)
+
+
+def test_weights_that_nearly_vanish_are_refused():
+    with pytest.raises(DomainError, match="their inverses overflow"):
+        KernelICA().fit(np.random.default_rng(0).laplace(size=(20, 2)), sample_weight=np.full(20, 1e-320))

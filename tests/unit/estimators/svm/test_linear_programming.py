@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import check_estimator
 
-from mercer.errors import CapabilityError, MemoryBudgetError, ParameterError, TargetError, TimeBudgetError
+from mercer.errors import CapabilityError, DomainError, MemoryBudgetError, ParameterError, TargetError, TimeBudgetError
 from mercer.estimators.svm.linear_programming import LinearProgrammingMachine, _middle_bias
 from mercer.gram import Dense, Features, IncompleteCholesky, Nystrom, Tiles
 from mercer.kernels import Gaussian, Linear, NegativeDistance, Polynomial, Sigmoid, Spectrum, ThinPlate
@@ -223,6 +223,12 @@ def test_the_unit_of_the_samples_does_not_matter(size):
     np.testing.assert_allclose(other.coef_ * size, model.coef_, atol=1e-6)
     assert other.solution_.residual <= 1e-6
     assert other.solution_.gap * size <= 1e-6
+
+
+def test_samples_whose_similarities_nearly_vanish_are_refused():
+    X = 1e-160 * np.random.default_rng(0).normal(size=(10, 2))
+    with pytest.raises(DomainError, match="so small that coefficients overflow"):
+        LinearProgrammingMachine(Linear()).fit(X, np.arange(10) % 2)
 
 
 def test_samples_that_cannot_be_told_apart():
