@@ -85,14 +85,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", default=list(SETS))
     parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--who", nargs="*", choices=CONTENDERS, default=list(CONTENDERS))
     parser.add_argument("--to", type=Path, default=RESULTS)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     there = {(line["set"], line["who"], line["run"]) for line in stored(options.to)}
-    for name in options.names:
+    for name in options.names if options.runs else []:
         bags, y, means = read(name)
         for run in range(options.runs):
-            for who in CONTENDERS:
+            for who in options.who:
                 if (name, who, run) in there:
                     continue
                 began = time.process_time()

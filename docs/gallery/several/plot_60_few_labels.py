@@ -50,7 +50,7 @@ plt.show()
 
 # %%
 # **What left-out labels say of the weight of the graph**, with five of each class: the hinge loss of each label by the
-# machine without it, in closed form; the sample stays in the graph.
+# machine without it, in closed form and at the scale that suits the function; the sample stays in the graph.
 
 more = y.copy()
 for side in (0, 1):

@@ -38,6 +38,7 @@ __all__ = ["LaplacianRidge", "LaplacianSVC", "lifted", "mark", "small_gram"]
 __public__ = ["LaplacianRidge", "LaplacianSVC"]
 
 _STORED = 2048  # labelled samples up to which the matrix of a factor is multiplied out
+_ALIKE = 1e-9  # losses of left-out labels that do not differ, but for rounding
 _GRAPH = {
     "manifold": AnyOf(Interval(0.0, np.inf, closed="left"), Each(Interval(0.0, np.inf, closed="left"))),
     "n_neighbors": Integer(1),
@@ -254,7 +255,8 @@ class LaplacianSVC(SVC):
         Cost of an error of size one.
     manifold : float or sequence of them, default 0.1
         m, the weight of differences between neighbours; 0 is `SVC` on the labelled samples. Of several the one with
-        the least hinge loss of left-out labels is taken, up to the scale of the function; it needs no label to spare.
+        the least hinge loss of left-out labels is taken, up to the scale of the function, and of equal ones the
+        largest; it needs no label to spare.
     gamma, degree, coef0 : optional
         As in `SVC`.
     unlabelled : int, str, float or None, default -1
@@ -391,8 +393,10 @@ class LaplacianSVC(SVC):
             weights = w[rows] * self.class_weight_[labelled], w[rows]
             found = [self._at(K, L, float(m), (labelled, weights, rows), run) for m in np.atleast_1d(self.manifold)]
             self.loo_errors_ = np.array([error for error, *_ in found])
-            best = int(np.argmin(self.loo_errors_)) if len(found) > 1 else 0
-            self.manifold_ = float(np.atleast_1d(self.manifold)[best])
+            best, given = 0, np.atleast_1d(self.manifold)
+            if len(found) > 1:  # few labels may all be right with any weight: the graph then has its say
+                best = int(np.argmax(np.where(self.loo_errors_ <= self.loo_errors_.min() + _ALIKE, given, -1.0)))
+            self.manifold_ = float(given[best])
             _, deformed, coef, self.intercept_, self.n_iter_, sigmoids = found[best]
             self.expansion_, at_samples = lifted(deformed, [K], coef, self.intercept_)
             self._keep(coef, labelled, used[rows], S.take(rows))
