@@ -22,16 +22,22 @@ def all_pairs(y, groups):
     return np.argwhere(same & (y[:, None] > y))
 
 
+@pytest.mark.parametrize("margin", ["equal", "difference"])
+@pytest.mark.parametrize("share", ["pairs", "samples"])
 @pytest.mark.parametrize("gain", ["equal", "linear", "exponential"])
-def test_the_optimum_of_a_linear_ranking(gain):
-    model = RankSVM(Linear(), C=0.1, gain=gain).fit(X, Y, GROUPS)
+def test_the_optimum_of_a_linear_ranking(gain, share, margin):
+    model = RankSVM(Linear(), C=0.1, gain=gain, share=share, margin=margin).fit(X, Y, GROUPS)
     pairs = all_pairs(Y, GROUPS)
     D = np.array([X[i] - X[j] for i, j in pairs])
     G = {"equal": None, "linear": Y, "exponential": 2.0**Y}[gain]
     c = np.ones(len(D)) if G is None else G[pairs[:, 0]] - G[pairs[:, 1]]
+    c = c / 10.0 if share == "samples" else c  # groups of ten
+    wide = Y[pairs[:, 0]] - Y[pairs[:, 1]] if margin == "difference" else 1.0
     w = model.predict(np.eye(3))
-    slack = np.maximum(1.0 - D @ w, 0.0)
-    np.testing.assert_allclose(w, 2.0 * 0.1 * (c * slack) @ D, atol=1e-6)  # the derivative is zero
+    slack = np.maximum(wide - D @ w, 0.0)
+    # the derivative is zero, to what rounding leaves of it at the least value that can be told from others
+    first = np.linalg.norm(2.0 * 0.1 * (c * wide) @ D)
+    np.testing.assert_allclose(w, 2.0 * 0.1 * (c * slack) @ D, atol=10.0 * np.sqrt(np.finfo(float).eps) * first)
     assert model.objective_ == pytest.approx(0.5 * w @ w + 0.1 * (c * slack**2).sum())
     assert model.n_pairs_ == len(D)
 
@@ -69,9 +75,10 @@ def test_however_the_gram_is_held_and_weights_are_repetitions():
         np.testing.assert_allclose(model.predict(X), whole.predict(X), atol=1e-5)
     w = RNG.integers(0, 3, 40)
     again = np.repeat(np.arange(40), w)
-    a = RankSVM(Gaussian(1.0)).fit(X, Y, GROUPS, sample_weight=w)
-    b = RankSVM(Gaussian(1.0)).fit(X[again], Y[again], GROUPS[again])
-    np.testing.assert_allclose(a.predict(X), b.predict(X), atol=1e-6)
+    for options in ({}, {"margin": "difference", "share": "samples"}):
+        a = RankSVM(Gaussian(1.0), **options).fit(X, Y, GROUPS, sample_weight=w)
+        b = RankSVM(Gaussian(1.0), **options).fit(X[again], Y[again], GROUPS[again])
+        np.testing.assert_allclose(a.predict(X), b.predict(X), atol=1e-6)
 
 
 def test_measures():
