@@ -7,7 +7,7 @@ import numpy as np
 from mercer.arrays import Floats, Indices
 from mercer.runtime.compiled import compiled
 
-__all__ = ["PairSums"]
+__all__ = ["PairSquares", "PairSums"]
 
 
 class PairSums:
@@ -72,6 +72,40 @@ class PairSums:
         out = np.empty_like(slope)
         out[self.order] = slope
         return value, out
+
+
+class PairSquares:
+    r"""Squared differences of all pairs of a group: what is asked is that scores differ as targets do.
+
+    .. math:: R(f) = \sum_g s_g \sum_{i < j \in g} w_i w_j \bigl((t_i - t_j) - (f_i - f_j)\bigr)^2
+        = \sum_g s_g \Bigl( \sum_i w_i \sum_i w_i r_i^2 - \bigl(\sum_i w_i r_i\bigr)^2 \Bigr), \quad r = t - f
+
+    Parameters
+    ----------
+    target : (n,) array
+        t.
+    groups, weight, share
+        As for `PairSums`.
+    """
+
+    def __init__(self, target: Floats, groups: Indices, weight: Floats, share: Floats | None = None) -> None:
+        self.target, self.groups, self.weight = target, groups, weight
+        self.total = np.bincount(groups, weight)
+        self.share = np.ones(len(self.total)) if share is None else share
+
+    def counts(self) -> Indices:
+        """Return the number of pairs of each group."""
+        sizes = np.bincount(self.groups)
+        return sizes * (sizes - 1) // 2
+
+    def risk(self, f: Floats) -> tuple[float, Floats]:
+        """Return R, and its derivatives in f."""
+        left = self.target - f
+        left -= left.mean()  # differences alone count, and lose fewer digits here
+        mean = np.bincount(self.groups, self.weight * left) / np.where(self.total > 0.0, self.total, 1.0)
+        left -= mean[self.groups]  # within each group, what is left has the mean zero
+        cost = (self.share * self.total)[self.groups] * self.weight
+        return float(cost @ left**2), -2.0 * cost * left
 
 
 @compiled

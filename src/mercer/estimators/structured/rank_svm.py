@@ -9,11 +9,11 @@ from sklearn.callback import with_callbacks
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import Integer, OneOf, Positive
-from mercer.errors import TargetError
+from mercer.errors import ParameterError, TargetError
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.fits import fitting
 from mercer.estimators.structured.descents import descended
-from mercer.estimators.structured.pair_sums import PairSums
+from mercer.estimators.structured.pair_sums import PairSquares, PairSums
 from mercer.gram import GramSpec
 from mercer.problems import Solution, Status
 from mercer.targets import Real
@@ -45,8 +45,9 @@ class RankSVM(KernelEstimator):
     gain : {"equal", "linear", "exponential"}, default "equal"
         What a pair counts: 1, y_i - y_j, or 2^y_i - 2^y_j. The last is what NDCG gains, for relevances of a few grades
         in which the highest matter most.
-    margin : {"equal", "difference"}, default "equal"
-        What a pair's scores must differ by: 1, or y_i - y_j, which asks more of pairs that are further apart.
+    margin : {"equal", "difference", "exact"}, default "equal"
+        What a pair's scores must differ by, at least: 1, or y_i - y_j, which asks more of pairs that are further apart.
+        "exact" asks all pairs, those of equal relevance too, to differ by just y_i - y_j: least squares of differences.
     share : {"pairs", "samples"}, default "pairs"
         What a group counts: all its pairs, or as much as it has samples, since its pairs are divided by their number.
         Then large groups do not outweigh the others.
@@ -93,7 +94,7 @@ class RankSVM(KernelEstimator):
     constraints = {
         "C": Positive(),
         "gain": OneOf("equal", "linear", "exponential"),
-        "margin": OneOf("equal", "difference"),
+        "margin": OneOf("equal", "difference", "exact"),
         "share": OneOf("pairs", "samples"),
         "tol": Positive(),
         "max_iter": Integer(1),
@@ -132,6 +133,14 @@ class RankSVM(KernelEstimator):
         self.max_time = max_time
         self.n_threads = n_threads
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.margin == "exact" and self.gain != "equal":
+            raise ParameterError(
+                f"gain={self.gain!r} was given with margin='exact', whose pairs all count the same; gain='equal' is "
+                "accepted there. Use margin='difference'."
+            )
+
     @with_callbacks
     def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> RankSVM:
         """Fit the ranking.
@@ -156,8 +165,11 @@ class RankSVM(KernelEstimator):
             self.kernel_ = kernel.learn(S, relevance, w)
             K = self._represent(self.kernel_, S, run, until=0.2)
             share = 1.0 / np.maximum(np.bincount(codes, w), np.finfo(float).tiny) if self.share == "samples" else None
-            target = relevance if self.margin == "difference" else None
-            pairs = PairSums(relevance, codes, w, share, _gains(relevance, self.gain), target)
+            if self.margin == "exact":
+                pairs: Any = PairSquares(relevance, codes, w, share)
+            else:
+                target = relevance if self.margin == "difference" else None
+                pairs = PairSums(relevance, codes, w, share, _gains(relevance, self.gain), target)
             self.n_pairs_ = int(pairs.counts().sum())
 
             def risk(F: Floats, _: Floats) -> tuple[float, Floats, Floats]:

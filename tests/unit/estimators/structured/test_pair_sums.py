@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.estimators.structured.pair_sums import PairSums, _sum_groups, _sum_pairs
+from mercer.estimators.structured.pair_sums import PairSquares, PairSums, _sum_groups, _sum_pairs
 
 GROUPS = np.repeat([2, 0, 1, 4], 10)  # group 3 is empty
 
@@ -46,3 +46,20 @@ def test_compiled_and_python_agree():
                 value = function(f, ranks, offsets, levels, (w, gain, 0.5, 0.3), np.array([1.0, 2.0, 3.0]), slope)
             found.append((value, *slope))
         np.testing.assert_allclose(*found)
+
+
+def test_squares_of_all_pairs():
+    rng = np.random.default_rng(0)
+    t, f, w, share = rng.normal(size=40), rng.normal(size=40), rng.integers(1, 4, 40).astype(float), rng.random(5)
+    pairs = PairSquares(t, GROUPS, w, share)
+    value, slope = pairs.risk(f)
+    wanted, gradient, counts = 0.0, np.zeros(40), np.zeros(5, dtype=int)
+    for i, j in np.argwhere((GROUPS[:, None] == GROUPS) & np.tri(40, k=-1, dtype=bool)):
+        cost, left = share[GROUPS[i]] * w[i] * w[j], (t[i] - t[j]) - (f[i] - f[j])
+        wanted += cost * left**2
+        gradient[i] -= 2.0 * cost * left
+        gradient[j] += 2.0 * cost * left
+        counts[GROUPS[i]] += 1
+    assert value == pytest.approx(wanted, rel=1e-12)
+    np.testing.assert_allclose(slope, gradient, atol=1e-12 * np.abs(gradient).max() * 40)
+    np.testing.assert_array_equal(pairs.counts(), counts)

@@ -6,7 +6,7 @@ from sklearn.metrics import ndcg_score
 from sklearn.model_selection import GroupKFold, cross_val_score
 
 from mercer import RankSVM
-from mercer.errors import ConvergenceWarning, TargetError
+from mercer.errors import ConvergenceWarning, ParameterError, TargetError
 from mercer.estimators.structured.rank_svm import mean_ndcg, pair_agreement
 from mercer.gram import Nystrom, Tiles
 from mercer.kernels import Constant, Gaussian, Linear, Match, Spectrum, Tensor
@@ -40,6 +40,19 @@ def test_the_optimum_of_a_linear_ranking(gain, share, margin):
     np.testing.assert_allclose(w, 2.0 * 0.1 * (c * slack) @ D, atol=10.0 * np.sqrt(np.finfo(float).eps) * first)
     assert model.objective_ == pytest.approx(0.5 * w @ w + 0.1 * (c * slack**2).sum())
     assert model.n_pairs_ == len(D)
+
+
+@pytest.mark.parametrize("share", ["pairs", "samples"])
+def test_least_squares_of_differences(share):
+    model = RankSVM(Linear(), C=0.1, margin="exact", share=share).fit(X, Y, GROUPS)
+    pairs = np.argwhere((GROUPS[:, None] == GROUPS) & np.tri(40, k=-1, dtype=bool))
+    D, z = X[pairs[:, 0]] - X[pairs[:, 1]], Y[pairs[:, 0]] - Y[pairs[:, 1]]
+    C = 0.2 / (10.0 if share == "samples" else 1.0)  # groups of ten
+    wanted = np.linalg.solve(np.eye(3) + C * D.T @ D, C * D.T @ z)
+    np.testing.assert_allclose(model.predict(np.eye(3)), wanted, atol=1e-6)
+    assert model.n_pairs_ == len(pairs)
+    with pytest.raises(ParameterError, match="margin='difference'"):
+        RankSVM(margin="exact", gain="linear").fit(X, Y, GROUPS)
 
 
 def test_groups_are_not_compared_and_go_through_model_selection():
