@@ -94,6 +94,9 @@ def ranking() -> None:
     families = {
         "RankSVM": [RankSVM(Linear(), C=C, tol=1e-4) for C in 10.0 ** np.arange(-5, 0)],
         "RankSVM, gain": [RankSVM(Linear(), C=C, gain="exponential", tol=1e-4) for C in 10.0 ** np.arange(-6, -1)],
+        "RankSVM, exact": [
+            RankSVM(Linear(), C=C, margin="exact", share="samples", tol=1e-4) for C in 0.5 * 10.0 ** np.arange(-4.0, 1)
+        ],
         "Ridge": [Ridge(alpha=a) for a in 10.0 ** np.arange(0, 5)],
         "LinearSVR": [LinearSVR(C=C, max_iter=20_000, random_state=0) for C in 10.0 ** np.arange(-4, 1)],
     }
@@ -110,7 +113,7 @@ def ranking() -> None:
             f"folds {gains[name].mean():.4f}  {seconds:6.1f} s  {best!r}",
             flush=True,
         )
-    for name in ("RankSVM", "RankSVM, gain"):
+    for name in ("RankSVM", "RankSVM, gain", "RankSVM, exact"):
         more = gains[name] - gains["LinearSVR"]
         print(f"ranking  {name} above LinearSVR, query by query: {more.mean():+.4f} +- {error(more):.4f}", flush=True)
     rng = np.random.default_rng(0)

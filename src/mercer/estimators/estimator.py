@@ -420,7 +420,8 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         Parameters
         ----------
         n_samples, n_features, n_targets : int
-            Size of the training data.
+            Size of the training data; of sparse samples `n_features` is how many numbers one stores. For sequences and
+            networks `n_samples` counts their sites.
 
         Returns
         -------
@@ -453,7 +454,11 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         decided.gram = spec
         plan = decided.memory_plan(len(S), getattr(S, "width", 1), n_targets)
         apart = ("tiles", "packed samples", "operands") if S.is_streamed else ("tiles",)
-        return Plan(plan.what, {name: size for name, size in plan.buffers.items() if name not in apart}, plan.options)
+        sizes = dict(plan.buffers)
+        if getattr(S, "is_sparse", False):  # only what is stored takes memory, once packed and once as an operand
+            stored = S.nbytes
+            sizes.update({name: stored for name in ("packed samples", "operands") if name in sizes})
+        return Plan(plan.what, {name: size for name, size in sizes.items() if name not in apart}, plan.options)
 
     def _fits_with(self, spec: GramSpec, S: Samples, n_targets: int = 1) -> bool:
         return has_features(spec) or self._plan_with(spec, S, n_targets).total <= budget(self.memory)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -16,7 +17,7 @@ from mercer.problems import Solution, Status
 from mercer.runtime.tiling import raising_interrupts
 from mercer.spec import Spec
 
-__all__ = ["Columns", "Monitor", "Solver", "largest_order", "largest_ratio", "lengths", "resources_of"]
+__all__ = ["Columns", "Monitor", "Solver", "Watch", "largest_order", "largest_ratio", "lengths", "resources_of"]
 __public__ = ["Solver"]
 
 _CAPABILITIES = ("rows", "factor", "eigh", "to_dense")  # what a Gram may offer besides products
@@ -28,6 +29,38 @@ class Monitor(Protocol):
     def __call__(self, iteration: int, residual: float) -> bool | Status:
         """Whether to stop; a Status, such as Status.TIME, stops too and becomes that of the solution."""
         ...
+
+
+class Watch:
+    """The end of each iteration: what is recorded of it, who is told, and whether it is the last.
+
+    Parameters
+    ----------
+    tol : float
+        A residual that is small enough.
+    monitor : Monitor, optional
+
+    Attributes
+    ----------
+    status : Status
+        Why it ended; that of too many iterations until it has.
+    rows : list
+        Value, residual and zero, iteration by iteration.
+    """
+
+    def __init__(self, tol: float, monitor: Callable[[int, float], Any] | None = None) -> None:
+        self.tol, self.monitor = tol, monitor
+        self.status, self.rows = Status.MAX_ITER, []
+
+    def ends(self, iteration: int, value: float, residual: float) -> bool:
+        """Record an iteration and tell the monitor, whose true answer ends what has not converged."""
+        self.rows.append((value, residual, 0.0))
+        stop = self.monitor(iteration, residual) if self.monitor is not None else False
+        if residual <= self.tol:
+            self.status = Status.CONVERGED
+        elif stop:
+            self.status = stop if isinstance(stop, Status) else Status.STOPPED
+        return self.status is not Status.MAX_ITER
 
 
 class Solver(Spec, ABC):

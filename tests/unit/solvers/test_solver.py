@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from mercer.errors import CapabilityError, ParameterError
-from mercer.problems import LinearSystem
+from mercer.problems import LinearSystem, Status
 from mercer.solvers import Cholesky, ConjugateGradient, Solver, Woodbury
-from mercer.solvers.solver import Columns, lengths
+from mercer.solvers.solver import Columns, Watch, lengths
 from tests.unit.solvers.matrices import LowRank, Matrix, Products
 
 
@@ -80,3 +80,17 @@ def test_objective_is_that_of_the_system():
     scaled = columns.like(a)
     left = columns.values - G @ scaled
     assert columns.objective(scaled, left) == pytest.approx(np.sum(0.5 * a * (G @ a)) - np.sum(y * a))
+
+
+def test_a_watch_records_tells_and_ends():
+    told = []
+    watch = Watch(0.1, lambda iteration, residual: told.append((iteration, residual)))
+    assert not watch.ends(0, 5.0, 0.2) and watch.status is Status.MAX_ITER
+    assert watch.ends(1, 4.0, 0.1) and watch.status is Status.CONVERGED
+    assert told == [(0, 0.2), (1, 0.1)] and watch.rows == [(5.0, 0.2, 0.0), (4.0, 0.1, 0.0)]
+    for answer, status in ((True, Status.STOPPED), (Status.TIME, Status.TIME), (False, Status.MAX_ITER)):
+        asked = Watch(0.1, lambda *_, answer=answer: answer)
+        assert asked.ends(0, 1.0, 1.0) is (status is not Status.MAX_ITER) and asked.status is status
+    both = Watch(0.1, lambda *_: Status.TIME)
+    assert both.ends(0, 1.0, 0.0) and both.status is Status.CONVERGED  # what has converged was not cut short
+    assert not Watch(0.1).ends(0, 1.0, np.nan)

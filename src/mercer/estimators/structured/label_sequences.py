@@ -145,17 +145,15 @@ class LabelSequences(OutputSpace):
         chains = self._chains(F, offsets, w)
         worst, values = chains.loss_augmented_best(truth, self._costs)
         marks, owner, rows = np.zeros((len(F), K)), np.repeat(np.arange(len(lengths)), lengths), np.arange(len(F))
-        np.add.at(marks, (rows, truth), 1.0)
-        np.add.at(marks, (rows, worst), -1.0)
+        marks[rows, truth] += each
+        marks[rows, worst] -= each
         inner = np.flatnonzero(owner[1:] == owner[:-1])  # positions with a next one
         pairs, others = truth[inner] * K + truth[inner + 1], worst[inner] * K + worst[inner + 1]
         g = np.bincount(pairs, each[inner], K * K) - np.bincount(others, each[inner], K * K)
         own = np.bincount(owner, chains.scores[rows, truth], len(lengths))
         own += np.bincount(owner[inner], chains.transitions.ravel()[pairs], len(lengths))
         loss = float(each @ self._costs[truth, worst])
-        return Violations(
-            (values - own)[lengths > 0], self._spread(each[:, None] * marks, offsets), self._scale * g, loss
-        )
+        return Violations((values - own)[lengths > 0], self._spread(marks, offsets), self._scale * g, loss)
 
     def best_of_all(self, F: Floats, offsets: Indices, w: Floats) -> list[Any]:
         return np.split(self._chains(F, offsets, w).best()[0], offsets[1:-1])

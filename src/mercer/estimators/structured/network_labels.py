@@ -118,7 +118,7 @@ class NetworkLabels(OutputSpace):
     def _edges(self) -> Indices:
         """The edges with their kinds, (E, 3)."""
         try:
-            table = np.asarray(() if self.edges is None else self.edges)
+            table: Any = np.asarray(() if self.edges is None else self.edges)
         except ValueError:
             table = np.empty(0, dtype=object)
         if table.dtype != object and not table.size:

@@ -88,7 +88,11 @@ class OutputSpace(Spec):
     """
 
     has_sites: bool = False  # whether a sample is a sequence of objects
-    own_networks: bool = False  # whether a sample is a pair of such a sequence and its own network
+
+    @property
+    def own_networks(self) -> bool:
+        """Whether a sample is a pair of such a sequence and its own network."""
+        return False
 
     @property
     def width(self) -> int:

@@ -9,11 +9,11 @@ from sklearn.callback import with_callbacks
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import Integer, OneOf, Positive
-from mercer.errors import TargetError
+from mercer.errors import ParameterError, TargetError
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.fits import fitting
 from mercer.estimators.structured.descents import descended
-from mercer.estimators.structured.pair_sums import PairSums
+from mercer.estimators.structured.pair_sums import PairSquares, PairSums
 from mercer.gram import GramSpec
 from mercer.problems import Solution, Status
 from mercer.targets import Real
@@ -28,10 +28,10 @@ _HIGHEST = 30  # grade; 2^y of the others must not drown in rounding beside it
 class RankSVM(KernelEstimator):
     r"""Ranking by a support vector machine: of two samples of a group, the better one must score higher.
 
-    .. math:: \min_f \; \tfrac12 \|f\|^2 + C \sum_{(i, j):\, y_i > y_j} c_{ij} \bigl(1 - f(x_i) + f(x_j)\bigr)_+^2
+    .. math:: \min_f \; \tfrac12 \|f\|^2 + C \sum_{(i, j):\, y_i > y_j} c_{ij} \bigl(m_{ij} - f(x_i) + f(x_j)\bigr)_+^2
 
     Pairs are those of one group, such as the documents of one query; c = 1, or what measures of rankings gain by the
-    right order, such as NDCG.
+    right order, such as NDCG; m = 1, or the difference of the relevances.
 
     Seed: [HSS] Section 3.1.4 (ranking over observations, after Herbrich et al., and conjoint analysis); with
     squared slacks, which makes the objective smooth.
@@ -45,6 +45,12 @@ class RankSVM(KernelEstimator):
     gain : {"equal", "linear", "exponential"}, default "equal"
         What a pair counts: 1, y_i - y_j, or 2^y_i - 2^y_j. The last is what NDCG gains, for relevances of a few grades
         in which the highest matter most.
+    margin : {"equal", "difference", "exact"}, default "equal"
+        What a pair's scores must differ by, at least: 1, or y_i - y_j, which asks more of pairs that are further apart.
+        "exact" asks all pairs, those of equal relevance too, to differ by just y_i - y_j: least squares of differences.
+    share : {"pairs", "samples"}, default "pairs"
+        What a group counts: all its pairs, or as much as it has samples, since its pairs are divided by their number.
+        Then large groups do not outweigh the others.
     tol : float, default 1e-8
         It ends when the gradient in the space is shorter than this, relative to the one at zero.
     max_iter : int, default 1000
@@ -88,6 +94,8 @@ class RankSVM(KernelEstimator):
     constraints = {
         "C": Positive(),
         "gain": OneOf("equal", "linear", "exponential"),
+        "margin": OneOf("equal", "difference", "exact"),
+        "share": OneOf("pairs", "samples"),
         "tol": Positive(),
         "max_iter": Integer(1),
     }
@@ -98,6 +106,8 @@ class RankSVM(KernelEstimator):
         C: float = 1.0,
         *,
         gain: str = "equal",
+        margin: str = "equal",
+        share: str = "pairs",
         tol: float = 1e-8,
         max_iter: int = 1000,
         gamma: float | None = None,
@@ -111,6 +121,8 @@ class RankSVM(KernelEstimator):
         self.kernel = kernel
         self.C = C
         self.gain = gain
+        self.margin = margin
+        self.share = share
         self.tol = tol
         self.max_iter = max_iter
         self.gamma = gamma
@@ -120,6 +132,14 @@ class RankSVM(KernelEstimator):
         self.memory = memory
         self.max_time = max_time
         self.n_threads = n_threads
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.margin == "exact" and self.gain != "equal":
+            raise ParameterError(
+                f"gain={self.gain!r} was given with margin='exact', whose pairs all count the same; gain='equal' is "
+                "accepted there. Use margin='difference'."
+            )
 
     @with_callbacks
     def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> RankSVM:
@@ -144,7 +164,12 @@ class RankSVM(KernelEstimator):
             codes = _group_codes(groups, len(packed))[used]
             self.kernel_ = kernel.learn(S, relevance, w)
             K = self._represent(self.kernel_, S, run, until=0.2)
-            pairs = PairSums(relevance, codes, w, gain=_gains(relevance, self.gain))
+            share = 1.0 / np.maximum(np.bincount(codes, w), np.finfo(float).tiny) if self.share == "samples" else None
+            if self.margin == "exact":
+                pairs: Any = PairSquares(relevance, codes, w, share)
+            else:
+                target = relevance if self.margin == "difference" else None
+                pairs = PairSums(relevance, codes, w, share, _gains(relevance, self.gain), target)
             self.n_pairs_ = int(pairs.counts().sum())
 
             def risk(F: Floats, _: Floats) -> tuple[float, Floats, Floats]:

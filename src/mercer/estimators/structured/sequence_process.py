@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import lu_factor, lu_solve
 from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -156,8 +156,9 @@ class GaussianProcessSequenceClassifier(StructuredRisk):
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
         return Dense()
 
-    def _represent(self, kernel: Kernel, S: Samples, run: Run, until: float) -> Gram:
-        plan = self.memory_plan(len(S), getattr(S, "width", 1), len(np.asarray(self.target_.classes)))
+    def _represent(self, kernel: Kernel, S: Samples, run: Run, until: float = 0.5) -> Gram:
+        space: Any = self.target_
+        plan = self.memory_plan(len(S), getattr(S, "width", 1), len(np.asarray(space.classes)))
         plan.require(self.memory)
         return super()._represent(kernel, S, run, until)
 
@@ -308,6 +309,6 @@ def _precision(H: Floats, C: Floats, K: int) -> tuple[Floats, float]:
     """Return Q = (1 + H S)^-1 H, and log det(1 + H S), all of whose eigenvalues are at least one."""
     system = _times_prior(H, C, K)
     system[np.arange(len(H)), np.arange(len(H))] += 1.0
-    lu, pivots, _ = lapack.dgetrf(system)
-    Q, _ = lapack.dgetrs(lu, pivots, H)
+    lu, pivots = lu_factor(system, overwrite_a=True)
+    Q = lu_solve((lu, pivots), H)
     return 0.5 * (Q + Q.T), float(np.sum(np.log(np.abs(np.diag(lu)))))

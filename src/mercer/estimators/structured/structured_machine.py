@@ -196,7 +196,7 @@ def _parted(X: Any, space: OutputSpace) -> tuple[Any, list[Any] | None]:
     """Return the sequences of objects, and the networks of samples that have their own."""
     if not space.own_networks:
         return X, None
-    rows = list(X) if hasattr(X, "__iter__") and not isinstance(X, (str, bytes)) else [None]
+    rows: list[Any] = list(X) if hasattr(X, "__iter__") and not isinstance(X, (str, bytes)) else [None]
     for i, row in enumerate(rows):
         if not isinstance(row, (tuple, list)) or len(row) != 2:
             raise DomainError(

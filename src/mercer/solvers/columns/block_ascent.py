@@ -17,6 +17,7 @@ from mercer.arrays import Floats, Indices
 from mercer.gram.gram import HasFactor
 from mercer.problems import Solution, Status
 from mercer.runtime.compiled import compiled
+from mercer.solvers.solver import Watch
 
 __all__ = ["Ascent", "Block", "Values", "ascend", "certified", "values_of", "wolfe"]
 
@@ -215,7 +216,7 @@ def ascend(
     monitor : callable, optional
         Called as ``monitor(iteration, violation)``; a true answer ends the ascent.
     """
-    status, rows, iteration, added, radius, largest = Status.MAX_ITER, [], 0, 0, 0.0, 0.0
+    watch, iteration, added, radius, largest = Watch(tol, monitor), 0, 0, 0.0, 0.0
     for iteration in range(1, max_iter + 1):
         worst = 0.0
         for block in blocks:
@@ -239,18 +240,12 @@ def ascend(
         for block in blocks:
             block.forget()
         values.refresh()
-        rows.append((-_dual(blocks, values), worst, 0.0))
-        stop = monitor(iteration, worst) if monitor is not None else False
-        if worst <= tol:
-            status = Status.CONVERGED
-            break
-        if stop:
-            status = stop if isinstance(stop, Status) else Status.STOPPED
+        if watch.ends(iteration, -_dual(blocks, values), worst):
             break
     dual = _dual(blocks, values)
     slacks, violation = _slacks(blocks, values, oracle)
     primal = _primal(blocks, values, slacks)
-    return Ascent(values, primal, dual, slacks, violation, iteration, added, radius, largest, status, rows)
+    return Ascent(values, primal, dual, slacks, violation, iteration, added, radius, largest, watch.status, watch.rows)
 
 
 def wolfe(
@@ -272,7 +267,7 @@ def wolfe(
     psi = [np.zeros((len(block.sites), values.B.shape[1])) for block in blocks]
     g = [np.zeros(len(values.w)) for _ in blocks]
     gained = np.zeros(len(blocks))
-    status, rows, iteration, steps, radius, largest = Status.MAX_ITER, [], 0, 0, 0.0, 0.0
+    watch, iteration, steps, radius, largest = Watch(tol, monitor), 0, 0, 0.0, 0.0
     for iteration in range(1, max_iter + 1):
         gap = 0.0
         for b in rng.permutation(len(blocks)):
@@ -294,19 +289,13 @@ def wolfe(
                 gained[b] += step * (block.cost * found.loss - gained[b])
         values.refresh()
         dual = float(gained.sum()) - 0.5 * values.squared_norm()
-        rows.append((-dual, gap / total, 0.0))
-        stop = monitor(iteration, gap / total) if monitor is not None else False
-        if gap <= tol * total:
-            status = Status.CONVERGED
-            break
-        if stop:
-            status = stop if isinstance(stop, Status) else Status.STOPPED
+        if watch.ends(iteration, -dual, gap / total):
             break
     dual = float(gained.sum()) - 0.5 * values.squared_norm()
     slacks = _needed(blocks, values, oracle)
     primal = 0.5 * values.squared_norm() + float(np.dot([b.cost for b in blocks], slacks))
     left = (primal - dual) / total
-    return Ascent(values, primal, dual, slacks, left, iteration, steps, radius, largest, status, rows)
+    return Ascent(values, primal, dual, slacks, left, iteration, steps, radius, largest, watch.status, watch.rows)
 
 
 def certified(found: Ascent, cost: Floats, tol: float) -> float:

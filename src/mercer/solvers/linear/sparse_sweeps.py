@@ -15,7 +15,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.problems import Status
 from mercer.runtime.compiled import compiled
-from mercer.solvers.linear.sparse_systems import SparseSolution, cache_rows
+from mercer.solvers.linear.sparse_systems import SparseSolution, cache_rows, csr_parts, stopped
 from mercer.solvers.solver import Monitor
 
 __all__ = ["sweep_sparse"]
@@ -69,14 +69,14 @@ def sweep_sparse(
     n, c = B.shape
     known = B.any(axis=1)
     base = B / diagonal[:, None]
-    indices, indptr = ties.indices.astype(np.int32, copy=False), ties.indptr.astype(np.int64, copy=False)
+    data, indices, indptr = csr_parts(ties)
     X: Any = B if start is None else start
     status, iterations, enough = None, 0, tol * (1.0 - rate) / rate
     for kind, least in ((np.dtype(np.float32), _SINGLE), (np.dtype(np.float64), 0.0)):
         if status is not None and not (status is Status.CONVERGED and (X.sum(axis=1) < _TINY).any()):
             break
-        values, rows = np.empty(len(ties.data), dtype=kind), cache_rows(n, c, kind)
-        _divide(ties.data, indptr, diagonal, values)
+        values, rows = np.empty(len(data), dtype=kind), cache_rows(n, c, kind)
+        _divide(data, indptr, diagonal, values)
         rows[:, :c] = X[:, :c]
         X, status = rows, Status.MAX_ITER
         while iterations < max_iter and status is Status.MAX_ITER:
@@ -86,9 +86,9 @@ def sweep_sparse(
             if change <= max(enough, least):
                 status = Status.CONVERGED
             elif stop:
-                status = stop if isinstance(stop, Status) else Status.STOPPED
+                status = stopped(stop)
     out = np.empty((n, c))
-    change = float(_last(ties.data, indices, indptr, diagonal, known, base, X, out)[0])
+    change = float(_last(data, indices, indptr, diagonal, known, base, X, out)[0])
     if status is Status.CONVERGED and not change <= tol:
         status = Status.STALLED
     return SparseSolution(out, change, iterations + 1, status or Status.CONVERGED)

@@ -21,7 +21,7 @@ from mercer.runtime.compiled import compiled
 from mercer.runtime.tiling import run_tasks, spans, thread_count
 from mercer.solvers.solver import Monitor
 
-__all__ = ["SparseSolution", "cache_rows", "solve_sparse"]
+__all__ = ["SparseSolution", "cache_rows", "csr_parts", "solve_sparse", "stopped"]
 
 _WORTH_THREADS = 1 << 21  # multiplications in a product
 _DIGITS = 1e-5  # of lengths: what a run in single precision gains at most
@@ -134,7 +134,7 @@ class _Watch:
         if self.status is None and not np.isfinite(residual):
             self.status = Status.STALLED
         if self.status is None and stop:
-            self.status = stop if isinstance(stop, Status) else Status.STOPPED
+            self.status = stopped(stop)
         if self.status is None and self.iterations >= self.max_iter:
             self.status = Status.MAX_ITER
         return self.status is not None
@@ -148,8 +148,7 @@ class _System:
         self.diagonal, self.shape, self.shares = diagonal, (n, c), shares
         self.scale = _longest(B) or 1.0
         self.roots = 1.0 / np.sqrt(diagonal)
-        indices, indptr = ties.indices.astype(np.int32, copy=False), ties.indptr.astype(np.int64, copy=False)
-        self.csr = ties.data, indices, indptr
+        self.csr = csr_parts(ties)
         many = (len(ties.data) + n) * c > _WORTH_THREADS
         self.parts = spans(n, -(-n // thread_count(n_threads))) if many else [slice(0, n)]
         self.n_threads = n_threads
@@ -207,6 +206,16 @@ class _System:
             if step + 1 < _STEPS and watch.ends(run.residual):
                 break
         return run
+
+
+def csr_parts(ties: Any) -> tuple[Floats, Any, Any]:
+    """Return entries, columns and starts of rows of a csr_array, of the types that the loops are compiled for."""
+    return ties.data, ties.indices.astype(np.int32, copy=False), ties.indptr.astype(np.int64, copy=False)
+
+
+def stopped(answer: bool | Status) -> Status:
+    """Return why a monitor that answered true ends it."""
+    return answer if isinstance(answer, Status) else Status.STOPPED
 
 
 def _longest(columns: Floats) -> float:

@@ -16,6 +16,7 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.problems import Status
+from mercer.solvers.solver import Watch
 
 __all__ = ["Descent", "Function", "descend"]
 
@@ -149,17 +150,11 @@ def descend(
     f = space.zero
     J, slope = _evaluated(space, risk, f)
     first = length = math.sqrt(max(space.dot(slope, slope), 0.0))
-    status, rows, pairs, direction = Status.MAX_ITER, [], [], slope.times(-1.0)
+    watch, pairs, direction = Watch(tol, monitor), [], slope.times(-1.0)
     least = (J, length, f)
     for iteration in range(max_iter + 1):
         relative = length / first if first > 0.0 else 0.0
-        rows.append((J, relative, 0.0))
-        stop = monitor(iteration, relative) if monitor is not None else False
-        if relative <= tol:
-            status = Status.CONVERGED
-            break
-        if stop:
-            status = stop if isinstance(stop, Status) else Status.STOPPED
+        if watch.ends(iteration, J, relative):
             break
         downhill = space.dot(direction, slope)
         if downhill >= 0.0:
@@ -168,7 +163,7 @@ def descend(
         start = min(1.0, 1.0 / length) if iteration == 0 else 1.0  # the curvature is not known yet
         found = _line_search(space, risk, f, direction, J, downhill, start)
         if found is None:  # rounding: no lower value can be seen
-            status = Status.CONVERGED if relative <= math.sqrt(np.finfo(float).eps) * 10.0 else Status.STALLED
+            watch.status = Status.CONVERGED if relative <= math.sqrt(np.finfo(float).eps) * 10.0 else Status.STALLED
             break
         step, J, by_values, by_weights = found
         new = f.plus(step, direction)
@@ -185,7 +180,7 @@ def descend(
         if length < least[1]:
             least = (J, length, f)
     J, length, f = least
-    return Descent(f, J, 0.5 * length**2, status, rows)
+    return Descent(f, J, 0.5 * length**2, watch.status, watch.rows)
 
 
 def _evaluated(space: _ByCoefficients, risk: Risk, f: Function) -> tuple[float, Function]:

@@ -15,8 +15,8 @@ import numpy as np
 from scipy.special import wrightomega
 
 from mercer.arrays import Floats
-from mercer.problems import Status
 from mercer.solvers.smooth.functional_descent import Descent, Function, Risk
+from mercer.solvers.solver import Watch
 
 __all__ = ["scale_iteratively"]
 
@@ -58,7 +58,7 @@ def scale_iteratively(
     """
     V, w = np.zeros_like(seen[0]), np.zeros_like(seen[1])
     F, J, length = gram.times(V), np.inf, np.inf
-    first, status, rows = None, Status.MAX_ITER, []
+    first, watch = None, Watch(tol, monitor)
     for iteration in range(max_iter + 1):
         F = gram.times(V)
         value, by_values, by_weights = risk(F, w)
@@ -67,17 +67,11 @@ def scale_iteratively(
         length = math.sqrt(float(np.sum(np.square(V + up)) + np.sum(np.square(w + beside))))
         first = length if first is None else first
         relative = length / first if first > 0.0 else 0.0
-        rows.append((J, relative, 0.0))
-        stop = monitor(iteration, relative) if monitor is not None else False
-        if relative <= tol:
-            status = Status.CONVERGED
-            break
-        if stop:
-            status = stop if isinstance(stop, Status) else Status.STOPPED
+        if watch.ends(iteration, J, relative):
             break
         if iteration < max_iter:
             V, w = V + _step(up, seen[0], V, largest), w + _step(beside, seen[1], w, largest)
-    return Descent(Function(V, F, w), J, 0.5 * length**2, status, rows)
+    return Descent(Function(V, F, w), J, 0.5 * length**2, watch.status, watch.rows)
 
 
 def _step(slope: Floats, seen: Floats, weights: Floats, largest: float) -> Floats:

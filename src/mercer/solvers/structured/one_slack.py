@@ -18,6 +18,7 @@ from mercer.arrays import Floats
 from mercer.problems import Solution, Status
 from mercer.solvers.columns.block_ascent import Ascent
 from mercer.solvers.rows.tangents import Tangents
+from mercer.solvers.solver import Watch
 
 __all__ = ["Weights", "bound_of_joint_cuts", "cut_jointly"]
 
@@ -72,7 +73,7 @@ def cut_jointly(
     rank = len(gram.moment(np.zeros((gram.shape[0], 1))))
     tangents = Tangents(rank * width + extras)
     tangents.add(np.zeros(rank * width + extras), 0.0)  # the true outputs: no slack is negative
-    status, rows, iteration, radius, largest = Status.MAX_ITER, [], 0, 0.0, 0.0
+    watch, iteration, radius, largest = Watch(tol, monitor), 0, 0.0, 0.0
     primal, best, slacks = np.inf, Weights(np.zeros((rank, width)), np.zeros(extras)), np.zeros(len(cost))
     for iteration in range(1, max_iter + 1):
         flat, _ = tangents.minimum()
@@ -85,14 +86,9 @@ def cut_jointly(
         tangents.add(plane, float(cut.loss))
         radius, largest = max(radius, float(plane @ plane) / total**2), max(largest, cut.loss / total)
         gap = max(primal - tangents.lower, 0.0) / total
-        rows.append((-tangents.lower, gap, 0.0))
-        stop = monitor(iteration, gap) if monitor is not None else False
-        if gap <= tol:
-            status = Status.CONVERGED
+        if watch.ends(iteration, -tangents.lower, gap):
             break
-        if stop:
-            status = stop if isinstance(stop, Status) else Status.STOPPED
-            break
+    status, rows = watch.status, watch.rows
     gap = rows[-1][1]
     return Ascent(best, primal, tangents.lower, slacks, gap, iteration, iteration, radius, largest, status, rows)
 

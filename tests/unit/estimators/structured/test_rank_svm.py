@@ -6,7 +6,7 @@ from sklearn.metrics import ndcg_score
 from sklearn.model_selection import GroupKFold, cross_val_score
 
 from mercer import RankSVM
-from mercer.errors import ConvergenceWarning, TargetError
+from mercer.errors import ConvergenceWarning, ParameterError, TargetError
 from mercer.estimators.structured.rank_svm import mean_ndcg, pair_agreement
 from mercer.gram import Nystrom, Tiles
 from mercer.kernels import Constant, Gaussian, Linear, Match, Spectrum, Tensor
@@ -22,18 +22,37 @@ def all_pairs(y, groups):
     return np.argwhere(same & (y[:, None] > y))
 
 
+@pytest.mark.parametrize("margin", ["equal", "difference"])
+@pytest.mark.parametrize("share", ["pairs", "samples"])
 @pytest.mark.parametrize("gain", ["equal", "linear", "exponential"])
-def test_the_optimum_of_a_linear_ranking(gain):
-    model = RankSVM(Linear(), C=0.1, gain=gain).fit(X, Y, GROUPS)
+def test_the_optimum_of_a_linear_ranking(gain, share, margin):
+    model = RankSVM(Linear(), C=0.1, gain=gain, share=share, margin=margin).fit(X, Y, GROUPS)
     pairs = all_pairs(Y, GROUPS)
     D = np.array([X[i] - X[j] for i, j in pairs])
     G = {"equal": None, "linear": Y, "exponential": 2.0**Y}[gain]
     c = np.ones(len(D)) if G is None else G[pairs[:, 0]] - G[pairs[:, 1]]
+    c = c / 10.0 if share == "samples" else c  # groups of ten
+    wide = Y[pairs[:, 0]] - Y[pairs[:, 1]] if margin == "difference" else 1.0
     w = model.predict(np.eye(3))
-    slack = np.maximum(1.0 - D @ w, 0.0)
-    np.testing.assert_allclose(w, 2.0 * 0.1 * (c * slack) @ D, atol=1e-6)  # the derivative is zero
+    slack = np.maximum(wide - D @ w, 0.0)
+    # the derivative is zero, to what rounding leaves of it at the least value that can be told from others
+    first = np.linalg.norm(2.0 * 0.1 * (c * wide) @ D)
+    np.testing.assert_allclose(w, 2.0 * 0.1 * (c * slack) @ D, atol=10.0 * np.sqrt(np.finfo(float).eps) * first)
     assert model.objective_ == pytest.approx(0.5 * w @ w + 0.1 * (c * slack**2).sum())
     assert model.n_pairs_ == len(D)
+
+
+@pytest.mark.parametrize("share", ["pairs", "samples"])
+def test_least_squares_of_differences(share):
+    model = RankSVM(Linear(), C=0.1, margin="exact", share=share).fit(X, Y, GROUPS)
+    pairs = np.argwhere((GROUPS[:, None] == GROUPS) & np.tri(40, k=-1, dtype=bool))
+    D, z = X[pairs[:, 0]] - X[pairs[:, 1]], Y[pairs[:, 0]] - Y[pairs[:, 1]]
+    C = 0.2 / (10.0 if share == "samples" else 1.0)  # groups of ten
+    wanted = np.linalg.solve(np.eye(3) + C * D.T @ D, C * D.T @ z)
+    np.testing.assert_allclose(model.predict(np.eye(3)), wanted, atol=1e-6)
+    assert model.n_pairs_ == len(pairs)
+    with pytest.raises(ParameterError, match="margin='difference'"):
+        RankSVM(margin="exact", gain="linear").fit(X, Y, GROUPS)
 
 
 def test_groups_are_not_compared_and_go_through_model_selection():
@@ -69,9 +88,10 @@ def test_however_the_gram_is_held_and_weights_are_repetitions():
         np.testing.assert_allclose(model.predict(X), whole.predict(X), atol=1e-5)
     w = RNG.integers(0, 3, 40)
     again = np.repeat(np.arange(40), w)
-    a = RankSVM(Gaussian(1.0)).fit(X, Y, GROUPS, sample_weight=w)
-    b = RankSVM(Gaussian(1.0)).fit(X[again], Y[again], GROUPS[again])
-    np.testing.assert_allclose(a.predict(X), b.predict(X), atol=1e-6)
+    for options in ({}, {"margin": "difference", "share": "samples"}):
+        a = RankSVM(Gaussian(1.0), **options).fit(X, Y, GROUPS, sample_weight=w)
+        b = RankSVM(Gaussian(1.0), **options).fit(X[again], Y[again], GROUPS[again])
+        np.testing.assert_allclose(a.predict(X), b.predict(X), atol=1e-6)
 
 
 def test_measures():

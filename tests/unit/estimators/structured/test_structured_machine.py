@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from mercer import KernelCRF, LabelSequences, StructuredSVC
 from mercer.errors import CapabilityError, DomainError, TargetError
@@ -61,3 +62,15 @@ def test_what_does_not_fit_is_refused():
         fitted.score(WORDS, TAGS[:2])
     with pytest.raises(CapabilityError, match="rows"):
         StructuredSVC(Gaussian(1.0), gram=FastGauss()).fit(np.random.default_rng(0).normal(size=(9, 2)), [0, 1, 2] * 3)
+
+
+def test_sparse_sentences_take_the_memory_of_what_they_store():
+    rng = np.random.default_rng(0)
+    rows, columns = np.repeat(np.arange(30), 5), rng.integers(0, 10**6, 150)
+    whole = sp.csr_array((np.ones(150), (rows, columns)), shape=(30, 10**6))  # 240 MB as a dense array
+    X, y = [whole[a : a + 5] for a in range(0, 30, 5)], [np.arange(5) % 2] * 6
+    few = [part[:, np.unique(columns)].toarray() for part in X]
+    for machine in (KernelCRF, StructuredSVC):
+        model = machine(Linear(), outputs=LabelSequences(), memory="20 MB").fit(X, y)
+        wanted = machine(Linear(), outputs=LabelSequences()).fit(few, y)
+        assert model.objective_ == pytest.approx(wanted.objective_, rel=1e-6)
