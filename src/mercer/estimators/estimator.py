@@ -552,15 +552,17 @@ def remember_columns(estimator: Any, X: Any, S: Samples, *, reset: bool) -> None
                     f"X has {S.width} features, but {type(estimator).__name__} is expecting {expected} features as "
                     "input. Give the columns that the estimator was fitted on."
                 )
-    elif type(X) is np.ndarray and isinstance(S, Vectors) and _keeps_width(estimator, S.width, reset):
+    elif isinstance(S, Vectors) and _keeps_width(estimator, X, S.width, reset):
         if reset:
             estimator.n_features_in_ = S.width
     elif isinstance(S, (Vectors, Similarities)) or (isinstance(S, Frames) and hasattr(X, "columns")):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
-def _keeps_width(estimator: Any, width: int, reset: bool) -> bool:
-    """Return whether an array, whose columns have no names, is of the width that is expected, without names."""
+def _keeps_width(estimator: Any, X: Any, width: int, reset: bool) -> bool:
+    """Return whether X is a plain array, whose columns have no names, of the width that is expected, without names."""
+    if type(X) is not np.ndarray:
+        return False
     named = hasattr(estimator, "feature_names_in_")
     return not named and (reset or getattr(estimator, "n_features_in_", None) == width)
 
