@@ -94,6 +94,8 @@ class Vectors(Samples):
         """
         if cls._is_packed(X):
             return X
+        if type(X) is np.ndarray:  # the usual case: it is nothing of what is asked for below
+            return cls(_dense(X))._borrowing(X)
         if sp.issparse(X):
             return cls(_sparse(X))._borrowing(X)
         if nw.dependencies.is_into_dataframe(X):

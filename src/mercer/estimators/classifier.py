@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.callback import with_callbacks
-from sklearn.utils.validation import check_is_fitted
 
 from mercer import selection, solvers  # whose names are imported when they are used
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, Boolean, InstanceOf, OneOf, Optional
 from mercer.errors import CapabilityError, NotPositiveDefinite, ParameterError
 from mercer.estimators.certificates.certified import Certified
+from mercer.estimators.estimator import require_fitted
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.offered import offered_if, require_fitted_with
 from mercer.estimators.reduction import Reduction, class_weights
@@ -281,7 +281,7 @@ class SupportVectorClassifier(Certified, ClassifierMixin, SupportVectorMachine):
 
     def predict(self, X: Any) -> Array:
         """Return the class of new data, shape (m,)."""
-        check_is_fitted(self)
+        require_fitted(self)
         if len(self.classes_) == 2:
             return self.classes_[(self._quick_values(X) > 0).astype(np.intp)]
         if self.break_ties:

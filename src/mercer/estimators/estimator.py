@@ -60,7 +60,15 @@ from mercer.solvers import Solver
 from mercer.spec import Spec, constraints_of
 from mercer.targets.target import sample_weights
 
-__all__ = ["KernelEstimator", "foreign", "sample_weights", "scattered", "unwatched", "weighted"]
+__all__ = [
+    "KernelEstimator",
+    "foreign",
+    "require_fitted",
+    "sample_weights",
+    "scattered",
+    "unwatched",
+    "weighted",
+]
 
 _OF_THE_GRAM = ("residual_trace_", "gram_error_", "gram_method_", "gram_choice_")  # what is reported of it
 
@@ -273,7 +281,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _pack_new(self, X: Any) -> Samples:
         """Pack new data for prediction, and compare their columns with those of the training data."""
-        check_is_fitted(self)
+        require_fitted(self)
         T = self.kernel_.pack(X)
         remember_columns(self, X, T, reset=False)
         return T
@@ -555,6 +563,9 @@ def remember_columns(estimator: Any, X: Any, S: Samples, *, reset: bool) -> None
                     f"X has {S.width} features, but {type(estimator).__name__} is expecting {expected} features as "
                     "input. Give the columns that the estimator was fitted on."
                 )
+    elif isinstance(S, Vectors) and _keeps_width(estimator, X, S.width, reset):
+        if reset:
+            estimator.n_features_in_ = S.width
     elif isinstance(S, (Vectors, Similarities)) or (isinstance(S, Frames) and hasattr(X, "columns")):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
 
@@ -562,6 +573,20 @@ def remember_columns(estimator: Any, X: Any, S: Samples, *, reset: bool) -> None
 def foreign() -> Any:
     """Return the module of scikit-learn's names and kernel objects, which is imported when one is given."""
     return importlib.import_module("mercer.kernels.foreign")
+
+
+def _keeps_width(estimator: Any, X: Any, width: int, reset: bool) -> bool:
+    """Return whether X is a plain array, whose columns have no names, of the width that is expected, without names."""
+    if type(X) is not np.ndarray:
+        return False
+    named = hasattr(estimator, "feature_names_in_")
+    return not named and (reset or getattr(estimator, "n_features_in_", None) == width)
+
+
+def require_fitted(estimator: Any) -> None:
+    """Raise NotFittedError as scikit-learn does, which is asked only if there is no function: its answer is slow."""
+    if "expansion_" not in vars(estimator):
+        check_is_fitted(estimator)
 
 
 def _written(value: Any) -> str:

@@ -37,6 +37,7 @@ from mercer.runtime.tiling import all_finite, run_tasks, spans, tile_side
 __all__ = ["Expansion", "FeatureExpansion"]
 __public__ = __all__
 
+_FEW = 2**12  # entries below which float32 saves nothing
 SMALL = 2**17  # entries below which a second thread costs more than it saves
 
 _BLOCK = 2**15  # samples of a stream at which a function is evaluated at once
@@ -117,6 +118,8 @@ class Expansion(Element):
         """
         quick = offers(self.kernel, HasQuickTiles) and self.kernel.normalised
         if not quick or np.abs(self.coef).max(initial=0.0) > 1e30:  # beyond float32
+            return self(T, resources)
+        if len(T) * len(self.samples) <= _FEW:  # nothing is gained
             return self(T, resources)
         if T.is_streamed or not (fits_single(T) and fits_single(self.samples)):
             return self(T, resources)

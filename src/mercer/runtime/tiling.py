@@ -63,24 +63,30 @@ class _SerialBlas:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._depth = 0
-        self._limiter = None
-        self._controller: ThreadpoolController | None = None
+        self._libraries: list[Any] | None = None  # those of NumPy and SciPy, and others that were loaded by then
+        self._before: list[tuple[Any, int]] = []
 
     def enter(self) -> None:
         with self._lock:
             if self._depth == 0:
-                if self._controller is None:
-                    self._controller = ThreadpoolController()
-                self._limiter = self._controller.limit(limits=1, user_api="blas")
-                self._limiter.__enter__()
+                if self._libraries is None:
+                    found = ThreadpoolController().lib_controllers
+                    self._libraries = [library for library in found if library.user_api == "blas"]
+                # threadpoolctl's own limit describes all libraries at each call, which takes longer than a prediction
+                self._before = [(library, library.get_num_threads()) for library in self._libraries]
+                self._set([(library, 1) for library, threads in self._before if threads != 1])
             self._depth += 1
 
     def leave(self) -> None:
         with self._lock:
             self._depth -= 1
-            if self._depth == 0 and self._limiter is not None:
-                self._limiter.__exit__(None, None, None)
-                self._limiter = None
+            if self._depth == 0:
+                self._set([(library, threads) for library, threads in self._before if threads != 1])
+
+    @staticmethod
+    def _set(wanted: list[tuple[Any, int]]) -> None:
+        for library, threads in wanted:
+            library.set_num_threads(threads)
 
 
 _blas = _SerialBlas()

@@ -62,6 +62,8 @@ class Target(ABC):
 
 def numbers(y: Any, several: bool, warn: bool = True) -> Floats:
     """Finite float64 numbers from y, (n,) or, if several outputs are allowed, (n, k)."""
+    if _is_plain(y, "biuf", 2 if several else 1) and y.dtype.itemsize <= 8 and np.isfinite(y).all():
+        return np.ascontiguousarray(y, dtype=np.float64)
     _require_given(y, _NUMBERS)
     try:
         values = check_array(y, ensure_2d=False, dtype="numeric", input_name="y")
@@ -82,6 +84,8 @@ def numbers(y: Any, several: bool, warn: bool = True) -> Floats:
 
 def labels(y: Any, warn: bool = True) -> Array:
     """Class labels from y, (n,), as they were given."""
+    if _is_plain(y, "iub", 1) and _is_narrow(y):
+        return y
     _require_given(y, _LABELS)
     try:
         _require_one_type(y if isinstance(y, (list, tuple)) else ())
@@ -96,6 +100,16 @@ def labels(y: Any, warn: bool = True) -> Array:
     if not len(values):
         raise TargetError(f"y is empty. {_LABELS} Give at least one sample of two classes each.")
     return values
+
+
+def _is_plain(y: Any, kinds: str, most: int) -> bool:
+    """Whether y is an array of these kinds of numbers, not empty, of up to so many dimensions: most targets are."""
+    return type(y) is np.ndarray and y.dtype.kind in kinds and 1 <= y.ndim <= most and bool(y.size)
+
+
+def _is_narrow(y: Array) -> bool:
+    """Whether whole numbers span so little that at most half of them differ: nothing is left to be warned of."""
+    return y.dtype.kind == "b" or int(y.max()) - int(y.min()) < len(y) // 2
 
 
 def _sentence(error: Exception) -> str:

@@ -316,3 +316,12 @@ def test_a_product_in_float32_is_as_exact_as_its_entries():
         exact = Gaussian(1.5)(X) @ v
         mixed = product(Gaussian(1.5), Comparison(Gaussian(1.5), S, S, np.float32), v)
         assert np.abs(mixed - exact).max() <= 4e-6 * np.abs(v).sum(axis=0).max()
+
+
+def test_few_values_are_those_of_float64():
+    rng = np.random.default_rng(0)
+    S, T = Vectors.pack(rng.normal(size=(50, 3))), Vectors.pack(rng.normal(size=(5, 3)))
+    f = Expansion(Gaussian(1.0), S, rng.normal(size=50), np.array(0.1))
+    np.testing.assert_array_equal(f.signed(T), f(T))
+    many = Vectors.pack(rng.normal(size=(400, 3)))
+    np.testing.assert_array_equal(f.signed(many) > 0, f(many) > 0)

@@ -263,3 +263,49 @@ def test_y_is_not_changed_or_kept():
     encoded = Real().learn(y).encode(y)
     np.testing.assert_array_equal(y, np.arange(3.0))
     np.testing.assert_array_equal(encoded, y)
+
+
+class Seen(np.ndarray):
+    """An array of another class, which is looked at in full."""
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int8, np.uint8, np.uint64, bool])
+def test_plain_labels_are_read_as_all_others(kind):
+    y = np.array([0, 1, 1, 0, 1, 0, 0, 0]).astype(kind)
+    for given in (y, y[::2], np.repeat(y, 5)):
+        expected, codes = Multiclass().read(given.view(Seen))
+        learned, found = Multiclass().read(given)
+        assert learned.classes.dtype == expected.classes.dtype == y.dtype
+        np.testing.assert_array_equal(learned.classes, expected.classes)
+        np.testing.assert_array_equal(found, codes)
+
+
+@pytest.mark.parametrize("count", [20, 21, 22, 23, 40])
+@pytest.mark.parametrize("most", [9, 10, 11, 12])
+def test_many_labels_are_warned_of_as_before(count, most):
+    y = np.arange(count) % most
+    caught = []
+    for given in (y, y.view(Seen)):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            Multiclass().learn(given)
+        caught.append([str(one.message) for one in seen])
+    assert caught[0] == caught[1]
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.float16, np.int32, bool, ">f8"])
+@pytest.mark.parametrize("shape", [(6,), (6, 1), (3, 2)])
+def test_plain_numbers_are_read_as_all_others(kind, shape):
+    y = np.array([0.0, 1.0, 1.0, 3.0, 0.0, 5.0]).reshape(shape).astype(kind)
+    (target, values), (expected, others) = Real().read(y), Real().read(y.view(Seen))
+    assert target.columns == expected.columns and values.dtype == others.dtype == np.float64
+    np.testing.assert_array_equal(values, others)
+
+
+@pytest.mark.parametrize("bad", [np.array([1.0, np.nan]), np.array([1.0, np.inf]), np.zeros(0), np.array(1.0)])
+def test_bad_arrays_are_refused_in_the_same_words(bad):
+    with pytest.raises(TargetError) as plain:
+        Real().learn(bad)
+    with pytest.raises(TargetError) as other:
+        Real().learn(bad.view(Seen))
+    assert str(plain.value) == str(other.value)

@@ -13,7 +13,6 @@ from typing import Any, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from mercer import kernels  # whose names are imported when they are used
 from mercer.arrays import Floats, Indices
@@ -157,10 +156,9 @@ class SupportVectorMachine(KernelEstimator):
 
     def _quick_values(self, X: Any) -> Floats:
         """Return the fitted functions at new data; by float32 only as far as their signs are certain."""
-        check_is_fitted(self)
-        if not isinstance(self.expansion_, Expansion):
-            return self._evaluate(X)
-        values = self.expansion_.signed(self._pack_new(X), self._resources())
+        T = self._pack_new(X)
+        sums = self.expansion_
+        values = (sums.signed if isinstance(sums, Expansion) else sums)(T, self._resources())
         if not np.isfinite(values).all():
             raise overflow_error(self.kernel_)
         return values
