@@ -10,6 +10,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from examples import demo_data
+from mercer.studio.serving import address_of
 from tests.browser.test_studio import CHROMIUM, FLAGS, LONG
 from tests.unit.studio.web import Running
 
@@ -32,7 +33,7 @@ def main():
         browser = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         page = browser.new_context(viewport={"width": 1364, "height": 900}, color_scheme="light").new_page()
         page.set_default_timeout(5 * LONG)
-        page.goto(f"http://127.0.0.1:{server.port}/#token={server.keys.token}")
+        page.goto(address_of(server.keys))
         page.wait_for_selector("#file-view")
         for view in ("playground", "processes", "samples", "gram"):
             page.evaluate(f"location.hash = '#{view}'")

@@ -35,7 +35,9 @@ def act(page, rng):
     elif what < 0.12:
         page.evaluate("history.back()")
     elif what < 0.5:
-        things = page.locator("#view button:not([disabled]):visible, #view select:visible, #view input[type=range]:visible")
+        things = page.locator(
+            "#view button:not([disabled]):visible, #view select:visible, #view input[type=range]:visible"
+        )
         if not (count := things.count()):
             return
         thing = things.nth(rng.randrange(count))
