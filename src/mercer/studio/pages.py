@@ -36,7 +36,8 @@ class Job:
     def __init__(self, what: str) -> None:
         self.what, self.begun = what, time.monotonic()
         self.told: list[dict[str, Any]] = []
-        self.state, self.result = "running", None
+        self.state = "running"
+        self.result: dict[str, Any] | None = None
         self.task: asyncio.Task[None] | None = None
 
     def since(self, place: int) -> dict[str, Any]:
