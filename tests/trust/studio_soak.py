@@ -43,8 +43,8 @@ def act(page, rng):
         thing = things.nth(rng.randrange(count))
         tag = thing.evaluate("e => e.tagName + (e.type || '')")
         if tag.startswith("SELECT"):
-            options = thing.locator("option").count()
-            thing.select_option(index=rng.randrange(options))
+            if options := thing.locator("option").count():
+                thing.select_option(index=rng.randrange(options))
         elif tag == "INPUTrange":
             thing.press(rng.choice(["ArrowLeft", "ArrowRight", "PageUp", "PageDown", "Home", "End"]))
         elif thing.inner_text() not in ("Find a model", "Score over cost and width", "Save"):
