@@ -19,6 +19,7 @@ HERE = Path(__file__).parent / "_static"
 
 def shoot(page, name):
     """Write a picture of the page: 900 pixels wide, in 64 colours."""
+    page.evaluate("scrollTo(0, 0)")
     page.wait_for_timeout(2500)
     path = HERE / f"studio-{name}.png"
     page.screenshot(path=path)
