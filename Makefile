@@ -10,6 +10,7 @@
 #   make probes    all probes of bad input
 #   make levels    levels and power of tests, and how often bounds hold, by simulation
 #   make kills     fits and workers that are killed, many times
+#   make studio    all attacks on the studio, all its views in a browser, an hour of random clicking
 #   make portable  numeric tests as other processors, threads, versions and interpreters run them
 #   make peers     scikit-learn's own tests, LIBSVM, GraKeL and hyppo against mercer
 #   make trust     the scorecard: what is measured of bad input, faults, memory and time
@@ -23,7 +24,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test slow deep timing portable peers trust release probes levels kills bench docs exports lint style types setup clean
+.PHONY: help demo test slow deep timing portable peers trust release probes levels kills studio bench docs exports lint style types setup clean
 
 WORKERS ?= 2
 CANDIDATES := $(if $(PYTHON),$(PYTHON),python3.13 python3.12 python3.11 python3)
@@ -147,7 +148,7 @@ trust: .venv/.stamp-dev
 	@$(BIN)/python -m tests.trust.scorecard
 
 # What may fail comes first, what takes a night comes last; the scorecard is in build/scorecard.json.
-release: test types timing slow docs peers deep probes levels kills portable trust
+release: test types timing slow docs peers studio deep probes levels kills portable trust
 
 # Every probe of bad input: the tests take one in 240 of estimators and one in 24 of kernels that are much like others.
 probes: .venv/.stamp-dev
@@ -163,6 +164,11 @@ levels: .venv/.stamp-dev
 kills: .venv/.stamp-dev
 	@$(BIN)/python -m tests.trust.kills 300
 	@$(BIN)/python -m tests.trust.dask_kills 60 300
+
+# MINUTES=5 clicks for five minutes. Needs Chromium.
+studio: .venv/.stamp-dev
+	@$(BIN)/python -m pytest -q tests/unit/studio tests/browser/test_studio.py
+	@$(BIN)/python -m tests.trust.studio_soak $(or $(MINUTES),60)
 
 clean:
 	@rm -rf .venv build demo docs/generated dist .cache .benchmarks .hypothesis .import_linter_cache .pytest_cache .ruff_cache

@@ -3,8 +3,10 @@
 Needs Chromium (the Debian package ``chromium``), otherwise the tests are skipped.
 """
 
+import http.server
 import re
 import shutil
+import threading
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
@@ -133,6 +135,49 @@ def test_without_the_token_there_is_no_data(browser, server):
     stranger.close()
 
 
+class _Elsewhere(http.server.BaseHTTPRequestHandler):
+    """A page of somebody else on this machine: another port is another origin, but gets the cookies."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("content-type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!DOCTYPE html><title>elsewhere</title>")
+
+    def log_message(self, *arguments):
+        pass
+
+
+ATTACK = """async (place) => {
+  const post = (path, mode) => fetch(place + path, {method: "POST", mode, credentials: "include", body: "{}"})
+    .then((r) => r.type === "opaque" ? "sent" : r.status, () => "blocked");
+  const read = await fetch(place + "/start", {credentials: "include"}).then((r) => r.text(), () => "blocked");
+  const socket = await new Promise((done) => {
+    const made = new WebSocket(place.replace("http", "ws") + "/live/play");
+    made.onopen = () => done("open"); made.onerror = () => done("blocked"); });
+  const frame = await new Promise((done) => {
+    const made = document.createElement("iframe"); made.src = place + "/";
+    made.onload = () => { try { done(made.contentDocument ? "readable" : "blocked"); } catch { done("blocked"); } };
+    document.body.append(made); });
+  return {read, socket, frame, posts: [await post("/upload/first", "no-cors"), await post("/stop", "cors")]};
+}"""
+
+
+def test_another_page_on_this_machine_reaches_nothing(page, context, server):
+    other = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Elsewhere)
+    threading.Thread(target=other.serve_forever, daemon=True).start()
+    try:
+        before, stranger = dict(server.studio.files), context.new_page()
+        stranger.goto(f"http://127.0.0.1:{other.server_port}/")
+        found = stranger.evaluate(ATTACK, f"http://127.0.0.1:{server.port}")
+        assert found["read"] == found["socket"] == found["frame"] == found["posts"][1] == "blocked"
+        assert server.studio.files == before
+        stranger.close()
+    finally:
+        other.shutdown()
+        other.server_close()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["curve", "region", "clusters", "components"])
 def test_each_task_is_drawn(page, task):
@@ -194,7 +239,7 @@ def test_a_file_with_hostile_names_is_checked_fitted_stopped_and_saved(page, ser
     page.locator("#tabs a[href='#gram']").click()  # the job goes on while another view is looked at
     page.go_back()
     page.wait_for_selector("#file-view[data-job=done]", timeout=5 * LONG)
-    expect(page.locator("#file-view table").first).to_contain_text("C=")
+    expect(page.locator("#file-view .middle table").first).to_contain_text("=")
     page.get_by_role("button", name="Predict").click()
     expect(page.locator("#file-view .verdict").last).to_contain_text("y: ")
     page.get_by_label("Name of the model").fill("../evil")
@@ -218,6 +263,6 @@ def test_nothing_is_wider_than_the_window(browser, server, width, scheme):
         page.evaluate(f"location.hash = '#{view}'")
         page.wait_for_selector(f"#{view}-view" + ("" if view == "file" else "[data-answers]"), timeout=LONG)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert page.locator("canvas:not([aria-label]), img:not([alt])").count() == 0 or view in ("playground", "file")
+        assert page.locator("canvas:not([aria-label]), img:not([alt])").count() == 0
     assert page.evaluate("document.documentElement.dataset.theme") == scheme
     context.close()

@@ -87,7 +87,7 @@ def work(name: str, options: dict[str, Any]) -> None:
         if isinstance(options.get(subject), Path):
             meta["mercer.subject"] = options[subject]
             break
-    importlib.import_module(f"mercer.cli.{name}").run(terminal, **options)
+    importlib.import_module(name if "." in name else f"mercer.cli.{name}").run(terminal, **options)
 
 
 def _close_stdout() -> None:

@@ -376,7 +376,7 @@ def show(**options: Any) -> None:
 @click.option("--no-browser", is_flag=True, help="Print the address, and open no browser.")
 def studio(**options: Any) -> None:
     """Open a page where kernels are understood by touching them."""
-    work("studio_command", options)
+    work("mercer.studio.studio_command", options)
 
 
 @_command(

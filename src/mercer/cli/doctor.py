@@ -36,6 +36,8 @@ OPTIONAL = {
     "matplotlib": ("plot", "figures"),
     "pyarrow": ("data", "Parquet files"),
     "openpyxl": ("excel", "Excel files"),
+    "starlette": ("studio", "mercer studio"),
+    "uvicorn": ("studio", "mercer studio"),
     "piqp": ("qp", "a second opinion on quadratic programs"),
     "clarabel": ("qp", "a third one"),
     "dask": ("dask", "computing on several machines"),

@@ -216,7 +216,7 @@ def _pick(
     given: Given,
     watch: Watch,
     late: Callable[[], bool],
-    told: Callable[[Tried], None],
+    told: Callable[[Tried], None] = unheard,
 ) -> _Picked:
     """Choose a kernel and a machine by these rows."""
     found = source.find(y, aim.task, given, lambda share: watch(0.6 * share))
@@ -241,7 +241,7 @@ def _compared(
     given: Given,
     watch: Watch,
     late: Callable[[], bool],
-    told: Callable[[Tried], None],
+    told: Callable[[Tried], None] = unheard,
 ) -> list[_Candidate]:
     """Return candidates, the best first: all of them on some rows, the best of these on more."""
     options, kernels = families(aim, y), found.kernels

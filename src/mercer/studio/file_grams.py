@@ -38,7 +38,7 @@ def collected(data: Dataset, kernel: Kernel, target: str | None) -> Collection:
             return Collection("texts" if any(" " in w for w in words) else "strings", X, words, words)
         ids = some.ids or [f"row {i + 1}" for i in range(some.n)]
         return Collection("rows", X, list(map(str, ids)), rows)
-    some = data.take(some_rows(data.n, MOST))
+    some: Any = data.take(some_rows(data.n, MOST))
     ids = list(some.ids) if some.ids is not None else [f"sample {i + 1}" for i in range(some.n)]
     if data.kind == "sequences":
         return Collection("strings", some.X, ids, [str(text) for text in some.X])

@@ -36,7 +36,8 @@ class Job:
     def __init__(self, what: str) -> None:
         self.what, self.begun = what, time.monotonic()
         self.told: list[dict[str, Any]] = []
-        self.state, self.result = "running", None
+        self.state = "running"
+        self.result: dict[str, Any] | None = None
         self.task: asyncio.Task[None] | None = None
 
     def since(self, place: int) -> dict[str, Any]:
@@ -150,64 +151,87 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def application(studio: Studio) -> Any:
-    """Return the pages as an ASGI application; who may ask is decided before, by the guard."""
-    from starlette.applications import Starlette
-    from starlette.responses import JSONResponse, PlainTextResponse, Response
-    from starlette.routing import Route
+async def fields_of(request: Any) -> dict[str, Any]:
+    """Return the fields of a request; what is no object of JSON is refused."""
+    try:
+        found = json.loads(await text_body(request) or b"{}", parse_constant=_refuse_constant)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if not isinstance(found, dict):
+        raise ValueError("no object")
+    return found
 
-    def failed(message: str, status: int = 400, kind: str = "Error") -> Any:
-        return JSONResponse({"error": message, "kind": kind}, status)
 
-    async def fields_of(request: Any) -> Any:
-        try:
-            found = json.loads(await text_body(request) or b"{}", parse_constant=_refuse_constant)
-        except RecursionError:
-            raise ValueError("nested too deeply") from None
-        if not isinstance(found, dict):
-            raise ValueError("no object")
-        return found
+def _json(content: Any, status: int = 200) -> Any:
+    from starlette.responses import JSONResponse
 
-    async def static(request: Any) -> Any:
+    return JSONResponse(content, status)
+
+
+def _plain(content: bytes | str, kind: str = "text/plain", status: int = 200, **headers: str) -> Any:
+    from starlette.responses import Response
+
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Response(content, status, named, media_type=f"{kind}; charset=utf-8")
+
+
+def _failed(message: str, status: int = 400, kind: str = "Error") -> Any:
+    return _json({"error": message, "kind": kind}, status)
+
+
+class Pages:
+    """What is answered at each address; who may ask is decided before, by the guard."""
+
+    def __init__(self, studio: Studio) -> None:
+        self.studio = studio
+
+    async def static(self, request: Any) -> Any:
+        """Answer with a part of the page itself."""
         name = request.path_params.get("name", "index.html")
         found = STATIC / name
         if not re.fullmatch(r"[a-z_]+\.(html|css|js|svg)", name) or not found.is_file():
-            return PlainTextResponse("There is no such page.", 404)
-        return Response(found.read_bytes(), media_type=f"{KINDS[found.suffix]}; charset=utf-8")
+            return _plain("There is no such page.", status=404)
+        return _plain(found.read_bytes(), KINDS[found.suffix])
 
-    async def session(request: Any) -> Any:
+    async def session(self, request: Any) -> Any:
+        """Give the cookie for the token."""
         given = await fields_of(request)
-        if not studio.keys.opens(given.get("token")):
-            return failed("This address is not of this run. Open the one that mercer studio printed.", 401, "Token")
-        return Response(status_code=204, headers={"set-cookie": studio.keys.set_cookie()})
+        if not self.studio.keys.opens(given.get("token")):
+            return _failed("This address is not of this run. Open the one that mercer studio printed.", 401, "Token")
+        return _plain(b"", status=204, set_cookie=self.studio.keys.set_cookie())
 
-    async def start(request: Any) -> Any:
-        names = {slot: name for slot, (_, name) in studio.files.items()}
-        return JSONResponse({"files": names, "folder": studio.folder.name or "/", "job": studio.job is not None})
+    async def start(self, request: Any) -> Any:
+        """Say what there is: names of files, the name of the folder for models."""
+        names = {slot: name for slot, (_, name) in self.studio.files.items()}
+        folder = self.studio.folder.name or "/"
+        return _json({"files": names, "folder": folder, "job": self.studio.job is not None})
 
-    async def live(request: Any) -> Any:
+    async def live(self, request: Any) -> Any:
+        """Ask the live child."""
         do = request.path_params["do"]
         if do not in LIVE:
-            return failed("There is no such question.", 404)
-        return JSONResponse(await studio.live.ask(do, await fields_of(request), LIVE_SECONDS))
+            return _failed("There is no such question.", 404)
+        return _json(await self.studio.live.ask(do, await fields_of(request), LIVE_SECONDS))
 
-    async def about_file(request: Any) -> Any:
-        do = request.path_params["do"]
-        fields = studio.known(await fields_of(request))
+    async def about_file(self, request: Any) -> Any:
+        """Ask about the user's file, or begin a job on it."""
+        do, job = request.path_params["do"], self.studio.job
+        fields = self.studio.known(await fields_of(request))
         if do in ("fit", "surface"):
-            return JSONResponse(studio.begin(do, fields).since(0))
+            return _json(self.studio.begin(do, fields).since(0))
         if do not in ("open", "predict", "save", "gram", "shared", "compare"):
-            return failed("There is no such question.", 404)
-        if studio.job is not None and studio.job.state == "running":
-            return failed(f"A {studio.job.what} is running. Wait for it, or stop it.", 409, "Busy")
-        return JSONResponse(await studio.file.ask(do, fields, 300.0))
+            return _failed("There is no such question.", 404)
+        if job is not None and job.state == "running":
+            return _failed(f"A {job.what} is running. Wait for it, or stop it.", 409, "Busy")
+        return _json(await self.studio.file.ask(do, fields, 300.0))
 
-    async def upload(request: Any) -> Any:
-        slot = request.path_params["slot"]
+    async def upload(self, request: Any) -> Any:
+        """Take a file: its bytes, and its name without any folder."""
+        studio, slot = self.studio, request.path_params["slot"]
         if slot not in ("first", "second"):
-            return failed("There is no such place for a file.", 404)
+            return _failed("There is no such place for a file.", 404)
         if studio.uploads.locked():
-            return failed("Two uploads are running. Wait for them.", 429, "Busy")
+            return _failed("Two uploads are running. Wait for them.", 429, "Busy")
         name, ending = upload_name(request.headers.get("x-file-name", ""))
         async with studio.uploads:
             path = studio.room / f"{slot}-{time.time_ns()}{ending}"
@@ -220,36 +244,48 @@ def application(studio: Studio) -> Any:
         studio.files[slot] = (path, name)
         if old is not None and old[0].parent == studio.room:
             old[0].unlink(missing_ok=True)
-        return JSONResponse({"name": name, "bytes": size})
+        return _json({"name": name, "bytes": size})
 
-    async def job(request: Any) -> Any:
+    async def job(self, request: Any) -> Any:
+        """Say how far the job is."""
         place = request.query_params.get("since", "0")
-        if studio.job is None:
-            return JSONResponse({"state": "none", "told": [], "next": 0})
-        return JSONResponse(studio.job.since(int(place) if place.isdigit() and len(place) < 9 else 0))
+        if self.studio.job is None:
+            return _json({"state": "none", "told": [], "next": 0})
+        return _json(self.studio.job.since(int(place) if place.isdigit() and len(place) < 9 else 0))
 
-    async def stop(request: Any) -> Any:
-        if studio.job is not None and studio.job.state == "running":
-            studio.file.stop()
-            assert studio.job.task is not None
-            await studio.job.task
-        return JSONResponse({"stopped": True})
+    async def stop(self, request: Any) -> Any:
+        """End the job."""
+        job = self.studio.job
+        if job is not None and job.state == "running":
+            self.studio.file.stop()
+            assert job.task is not None
+            await job.task
+        return _json({"stopped": True})
 
-    async def report(request: Any) -> Any:
-        page = studio.room / "report.html"
+    async def report(self, request: Any) -> Any:
+        """Answer with the report of the model, in which no script may run."""
+        page = self.studio.room / "report.html"
         if not page.is_file():
-            return PlainTextResponse("There is no report yet. Fit a model first.", 404)
-        headers = {"content-security-policy": REPORT_POLICY}
-        return Response(page.read_bytes(), media_type="text/html; charset=utf-8", headers=headers)
+            return _plain("There is no report yet. Fit a model first.", status=404)
+        return _plain(page.read_bytes(), "text/html", content_security_policy=REPORT_POLICY)
 
-    async def refused(request: Any, error: Exception) -> Any:
+    async def refused(self, request: Any, error: Exception) -> Any:
+        """Say in words what was wrong."""
         if isinstance(error, ChildError):
-            return failed(error.message, 409 if error.kind == "Busy" else 400, error.kind)
+            return _failed(error.message, 409 if error.kind == "Busy" else 400, error.kind)
         if isinstance(error, TooLarge):
-            return failed("This is too large. A file may have 200 MB, other requests 2 MB.", 413, "TooLarge")
+            return _failed("This is too large. A file may have 200 MB, other requests 2 MB.", 413, "TooLarge")
         if isinstance(error, TimeoutError):
-            return failed("Nothing came for too long, so the upload was given up. Try again.", 408, "Timeout")
-        return failed("The request is not JSON. Send an object with named fields.", 400, "ParameterError")
+            return _failed("Nothing came for too long, so the upload was given up. Try again.", 408, "Timeout")
+        return _failed("The request is not JSON. Send an object with named fields.", 400, "ParameterError")
+
+
+def application(studio: Studio) -> Any:
+    """Return the pages as an ASGI application."""
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
+    pages = Pages(studio)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Any) -> AsyncIterator[None]:
@@ -262,19 +298,17 @@ def application(studio: Studio) -> Any:
 
     return Starlette(
         routes=[
-            Route("/", static),
-            Route("/static/{name}", static),
-            Route("/session", session, methods=["POST"]),
-            Route("/start", start),
-            Route("/live/{do}", live, methods=["POST"]),
-            Route("/file/{do}", about_file, methods=["POST"]),
-            Route("/upload/{slot}", upload, methods=["POST"]),
-            Route("/job", job),
-            Route("/stop", stop, methods=["POST"]),
-            Route("/report", report),
+            Route("/", pages.static),
+            Route("/static/{name}", pages.static),
+            Route("/session", pages.session, methods=["POST"]),
+            Route("/start", pages.start),
+            Route("/live/{do}", pages.live, methods=["POST"]),
+            Route("/file/{do}", pages.about_file, methods=["POST"]),
+            Route("/upload/{slot}", pages.upload, methods=["POST"]),
+            Route("/job", pages.job),
+            Route("/stop", pages.stop, methods=["POST"]),
+            Route("/report", pages.report),
         ],
-        exception_handlers=dict.fromkeys(
-            (ChildError, TooLarge, TimeoutError, json.JSONDecodeError, ValueError), refused
-        ),
+        exception_handlers=dict.fromkeys((ChildError, TooLarge, TimeoutError, ValueError), pages.refused),
         lifespan=lifespan,
     )

@@ -197,3 +197,9 @@ def test_many_rows_are_approximated_and_it_is_said(monkeypatch, once):
         chosen.tell(model, [])
         assert f"{model.residual_trace_:.2g} of its trace" in model.story_[-1]
     assert [family.name for family in machines.families(CLASSES, np.arange(30))] == ["LSSVC"]  # of many classes
+
+
+def test_candidates_are_told_when_they_are_scored():
+    told = []
+    chosen = choice.choose(rows(Gaussian(1.0)), CURVE, "regression", Given(scoring="r2"), nothing, told=told.append)
+    assert set(chosen.leaderboard) <= set(told)

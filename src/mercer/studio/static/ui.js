@@ -44,6 +44,7 @@ export function select(label, options, value, onchange) {
 
 export function figure(canvas, caption = "") {
   canvas.setAttribute("role", canvas.getAttribute("role") || "img");
+  if (!canvas.hasAttribute("aria-label")) canvas.setAttribute("aria-label", caption || "A picture that is not drawn yet.");
   const words = el("figcaption", { text: caption });
   const made = el("figure", {}, canvas, words);
   made.say = (text) => { words.textContent = text; canvas.setAttribute("aria-label", text); };

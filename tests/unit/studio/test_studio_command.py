@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from mercer.cli import studio_command
 from mercer.cli.failures import UsageFault
 from mercer.cli.terminal import Terminal
+from mercer.studio import studio_command
 from tests.unit.cli.commandline import run
 
 
