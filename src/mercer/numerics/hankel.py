@@ -22,6 +22,7 @@ __all__ = ["Panels", "Transform", "direction_mean", "radial_transform", "resolve
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _NODES, _WEIGHTS = 0.5 + 0.5 * _NODES, 0.5 * _WEIGHTS  # on [0, 1]
 _HALVES = np.concatenate([0.5 * _NODES, 0.5 + 0.5 * _NODES])
+_HALVED = np.concatenate([0.5 * _WEIGHTS, 0.5 * _WEIGHTS])
 _TURN = 6.0  # radians per panel: 16 nodes then have all digits
 _NEGLIGIBLE = 1e-17
 _FAR = 64.0  # length scales within which a function is resolved; beyond, it is smooth or zero
@@ -265,27 +266,40 @@ def _steady(g: Callable[[Floats], Floats], d: int, panels: Panels) -> tuple[floa
     r, weights = panels.nodes()
     total, end = float(np.sum(weights * g(r) * r ** (d - 1))), float(panels.edges[-1])
     parts: list[float] = []
+    doubt = 0.0
     for _ in range(_OCTAVES):
-        r = end + end * _NODES
-        parts.append(float(np.sum(end * _WEIGHTS * g(r) * r ** (d - 1))))
+        once, twice = (
+            float(np.sum(end * rule * g(r) * r ** (d - 1)))
+            for r, rule in ((end + end * _NODES, _WEIGHTS), (end + end * _HALVES, _HALVED))
+        )
+        parts.append(twice)
+        doubt += abs(once - twice)  # of a function that is not smooth beyond the panels, as a power of sin(r) / r
         end *= 2.0
         if abs(parts[-1]) <= 1e-17 * abs(total):
-            return total + math.fsum(parts), 1e-15 * abs(total)
+            return total + math.fsum(parts), doubt + 1e-15 * abs(total)
         if len(parts) > 30 and abs(parts[-1]) >= (1.0 - 1e-9) * abs(parts[-10]):
             return math.inf, 0.0
     ratio = parts[-1] / parts[-2]  # octaves of a power of r are a geometric series
     rest = parts[-1] * ratio / (1.0 - ratio)
-    return total + math.fsum(parts) + rest, abs(rest)
+    return total + math.fsum(parts) + rest, doubt + abs(rest)
 
 
 def _tails(g: Callable[[Floats], Floats], w: Floats, d: int, start: float) -> tuple[Floats, float]:
     """Return the integrals beyond a place where g is smooth: half waves, summed by extrapolation."""
+    once, twice = (_half_waves(g, w, d, start, *rule) for rule in ((_NODES, _WEIGHTS), (_HALVES, _HALVED)))
+    best, before = _extrapolated(twice), _extrapolated(twice[:, :-2])
+    unresolved = np.abs(np.diff(once - twice, axis=1, prepend=0.0)).sum(axis=1)  # as in `_steady`
+    return best, float(np.maximum(np.abs(best - before), unresolved).max())
+
+
+def _half_waves(
+    g: Callable[[Floats], Floats], w: Floats, d: int, start: float, nodes: Floats, weights: Floats
+) -> Floats:
+    """Return partial sums of the integrals over half waves, (m, 40), by a rule on [0, 1]."""
     half = math.pi / w
-    r = start + half[:, None, None] * (np.arange(_TAIL)[:, None] + _NODES)
+    r = start + half[:, None, None] * (np.arange(_TAIL)[:, None] + nodes)
     values = np.asarray(g(r.ravel())).reshape(r.shape) * r ** (d - 1) * direction_mean(w[:, None, None] * r, d)
-    sums = np.cumsum((values @ _WEIGHTS) * half[:, None], axis=1)
-    best, before = _extrapolated(sums), _extrapolated(sums[:, :-2])
-    return best, float(np.abs(best - before).max())
+    return np.cumsum((values @ weights) * half[:, None], axis=1)
 
 
 def _extrapolated(sums: Floats) -> Floats:
