@@ -198,7 +198,7 @@ def all_kernels(domain: str | None = None) -> list[tuple[str, type]]:
     Examples
     --------
     >>> [name for name, _ in all_kernels("texts")][:2]
-    ['BagOfWords', 'Cooccurrence']
+    ['BagOfWords', 'Semantic']
     """
     known = sorted({row.domain for row in kernels()})
     if domain is not None and domain.lower() not in {name.lower() for name in known}:

@@ -236,7 +236,7 @@ def functions() -> dict[str, Callable[..., Any]]:
     for module in MODULES:
         for name in module.__all__:
             thing = getattr(module, name)
-            if inspect.isfunction(thing) and name not in ELSEWHERE:
+            if inspect.isfunction(thing) and name not in ELSEWHERE and inspect.signature(thing).parameters:
                 found[name] = thing
     return found
 

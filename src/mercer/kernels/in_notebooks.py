@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -18,10 +18,20 @@ from mercer.notebooks import curve, heat_map
 if TYPE_CHECKING:
     from mercer.kernels.kernel import Kernel
 
-__all__ = ["latex", "page"]
+__all__ = ["Shown", "latex", "page"]
 
 _WORDS = ("kernel", "kernels", "colonel", "banana")
 _TEX = r"k_1(x, x')"
+
+
+class Shown:
+    """What is shown in a notebook where a kernel is the value of a cell."""
+
+    def _repr_latex_(self) -> str:
+        return f"$k(x, x') = {latex(cast('Kernel', self))}$"
+
+    def _repr_html_(self) -> str:
+        return page(cast("Kernel", self))
 
 
 def latex(kernel: Kernel) -> str:

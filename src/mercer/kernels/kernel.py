@@ -22,7 +22,7 @@ from mercer.domains.samples import packed, packed_pair
 from mercer.errors import CapabilityError, DomainError
 from mercer.free_parameters import free_names
 from mercer.kernels.comparison import Base, Comparison, Path, View
-from mercer.kernels.in_notebooks import latex, page
+from mercer.kernels.in_notebooks import Shown
 from mercer.kernels.protocols import (
     CAPABILITIES,
     Compiles,
@@ -50,7 +50,7 @@ class Lacking(CapabilityError, AttributeError):
     """A kernel was asked for something it does not have."""
 
 
-class Kernel(Spec, ABC):
+class Kernel(Spec, Shown, ABC):
     r"""A similarity between two objects: an inner product of their images in a feature space.
 
     .. math:: k(x, x') = \langle \Phi(x), \Phi(x') \rangle
@@ -264,12 +264,6 @@ class Kernel(Spec, ABC):
     def polynomial(self, coefficients: tuple[float, ...]) -> functions.PolynomialOf:
         """Return c_0 + c_1 k + c_2 k^2 + ... with coefficients that are not negative."""
         return kernels.PolynomialOf(self, tuple(coefficients)).check()
-
-    def _repr_latex_(self) -> str:
-        return f"$k(x, x') = {latex(self)}$"
-
-    def _repr_html_(self) -> str:
-        return page(self)
 
     def normalized(self) -> functions.Normalized:
         """Return k(x, z) / sqrt(k(x, x) k(z, z))."""
