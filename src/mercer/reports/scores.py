@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 from sklearn import metrics
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
@@ -320,15 +321,30 @@ def classification_scores(y: Any, predicted: Any) -> dict[str, float]:
 
 
 def area_under_roc(y: Any, values: Floats, classes: Array) -> float | None:
-    """Return the area under the curve, the mean over classes against the rest; None without all classes."""
+    """Return the area under the curve, the mean over classes against the rest; None without all classes.
+
+    Notes
+    -----
+    The area is the share of pairs of a sample in the class and one outside that are in order, ties counted half, so
+    the ranks tell it (Mann and Whitney). Standard errors ask for it hundreds of times.
+
+    Examples
+    --------
+    >>> area_under_roc([0, 0, 1, 1], np.array([0.1, 0.4, 0.35, 0.8]), np.array([0, 1]))
+    0.75
+    """
     y = np.asarray(y)
     if len(np.unique(y)) < len(classes):
         return None
-    if values.ndim == 1:
-        return float(metrics.roc_auc_score(y == classes[1], values))
-    return float(
-        np.mean([metrics.roc_auc_score(y == label, column) for label, column in zip(classes, values.T, strict=True)])
-    )
+    columns = [(classes[1], values)] if values.ndim == 1 else zip(classes, values.T, strict=True)
+    return float(np.mean([_ordered_share(y == label, column) for label, column in columns]))
+
+
+def _ordered_share(inside: Array, values: Floats) -> float:
+    """Return the share of pairs, one of them inside, whose values are in order."""
+    count = int(np.sum(inside))
+    wins = np.sum(rankdata(values)[inside]) - count * (count + 1) / 2
+    return float(wins / (count * (len(values) - count)))
 
 
 def decision_values(model: Any, data: Any) -> Floats | None:

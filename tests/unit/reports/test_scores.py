@@ -61,6 +61,10 @@ def test_measures_agree_with_scikit_learn():
     assert scores.area_under_roc(three, share, np.unique(three)) == pytest.approx(
         roc_auc_score(three, share, multi_class="ovr")
     )
+    tied = np.round(values[:, 0])  # ties count half
+    assert scores.area_under_roc(labels, tied, np.array(["high", "low"])) == pytest.approx(
+        roc_auc_score(labels == "low", tied)
+    )
     assert scores.area_under_roc(["a", "a"], np.zeros(2), np.array(["a", "b"])) is None
 
 
