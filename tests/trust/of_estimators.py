@@ -161,51 +161,49 @@ STRUCTURED: list[tuple[Any, Any, list[Fault]]] = [
 def estimator_probes() -> Iterator[Probe]:
     """Yield every estimator with faults in X, in y, in the weights, and in what is predicted."""
     for subject, make, task in _cases(VECTOR_KERNELS):
-        for fault in faults.VECTORS:
-            yield _fit_probe("estimators", subject, make, task, "X", fault)
+        yield from _fit_probes("estimators", subject, make, task, "X", faults.VECTORS)
         for fault in faults.SECOND if _says(make()) else ():
             calls = partial(_predict_calls, make, task, fault)
             yield Probe("estimators", subject, f"new X {fault.name}", fault.expect, calls)
     for subject, make, task in _cases((None, K.Linear())):
         signature = inspect.signature(make.func.fit).parameters  # pyright: ignore[reportAttributeAccessIssue]
         if is_classifier(make()) or is_regressor(make()):
-            for fault in faults.TARGETS:
-                yield _fit_probe("estimators", subject, make, task, "y", fault)
-        for fault in faults.WEIGHTS if "sample_weight" in signature else ():
-            yield _fit_probe("estimators", subject, make, task, "weight", fault)
+            yield from _fit_probes("estimators", subject, make, task, "y", faults.TARGETS)
+        if "sample_weight" in signature:
+            yield from _fit_probes("estimators", subject, make, task, "weight", faults.WEIGHTS)
 
 
 def structured_probes() -> Iterator[Probe]:
     """Yield every estimator on strings, pairs, tables and similarities."""
     for kernel, X, found in STRUCTURED:
         for subject, make, task in _cases((kernel,), X):
-            for fault in found:
-                yield _fit_probe("structures", subject, make, task, "X", fault)
-                if (
-                    _says(make())
-                    and fault.expect == REFUSE
-                    and fault not in faults.OBJECTS
-                    and found is not faults.GRAMS
-                ):
+            yield from _fit_probes("structures", subject, make, task, "X", found)
+            model = make()
+            for fault in found if _says(model) and found is not faults.GRAMS else ():
+                if fault.expect == REFUSE and fault not in faults.OBJECTS:
                     calls = partial(_predict_calls, make, task, fault)
-                    bags = isinstance(make(), mercer.MultiInstanceSVC) and fault.name == "unhashable symbols"
+                    bags = isinstance(model, mercer.MultiInstanceSVC) and fault.name == "unhashable symbols"
                     yield Probe("structures", subject, f"new X {fault.name}", EITHER if bags else REFUSE, calls)
 
 
-def _fit_probe(group: str, subject: str, make: Any, task: Task, which: str, fault: Fault) -> Probe:
-    expect = fault.expect
-    if expect == TOLD and isinstance(make(), ANY_MATRIX):
-        expect = EITHER  # a linear program needs no definite kernel
-    if isinstance(make(), mercer.MultiInstanceSVC) and fault.name in ("three dimensions", "unhashable symbols"):
-        expect = EITHER  # each matrix is a bag, each list one of texts
-    if which == "y" and fault.name in UNKNOWN.get(type(make()), ()):
-        expect = EITHER
-    if isinstance(make(), WHAT_VARIES) and fault.name in CONSTANT:
-        expect = EITHER  # a column that does not vary has no conditional distribution, and no direction
-    if which == "y" and is_classifier(make()) and fault.name in ("two columns", "times 1e-310", "zero", "constant"):
-        expect = EITHER
-    calls = partial(_fit_calls, make, task, which, fault)
-    return Probe(group, subject, f"{which} {fault.name}", expect, calls)
+def _fit_probes(group: str, subject: str, make: Any, task: Task, which: str, found: Iterable[Fault]) -> Iterator[Probe]:
+    """Yield an estimator with each of some faults in X, y or the weights."""
+    model = make()
+    classifies = is_classifier(model)
+    for fault in found:
+        expect = fault.expect
+        if expect == TOLD and isinstance(model, ANY_MATRIX):
+            expect = EITHER  # a linear program needs no definite kernel
+        if isinstance(model, mercer.MultiInstanceSVC) and fault.name in ("three dimensions", "unhashable symbols"):
+            expect = EITHER  # each matrix is a bag, each list one of texts
+        if which == "y" and fault.name in UNKNOWN.get(type(model), ()):
+            expect = EITHER
+        if isinstance(model, WHAT_VARIES) and fault.name in CONSTANT:
+            expect = EITHER  # a column that does not vary has no conditional distribution, and no direction
+        if which == "y" and classifies and fault.name in ("two columns", "times 1e-310", "zero", "constant"):
+            expect = EITHER
+        calls = partial(_fit_calls, make, task, which, fault)
+        yield Probe(group, subject, f"{which} {fault.name}", expect, calls)
 
 
 def _given(task: Task, which: str, value: Any) -> tuple[Any, Any, Any]:

@@ -230,6 +230,7 @@ def _put(M: Any, value: float) -> Any:
     return changed
 
 
+@functools.cache
 def functions() -> dict[str, Callable[..., Any]]:
     """Return the public functions by name."""
     found = {}

@@ -110,13 +110,13 @@ def kernel_probes() -> Iterator[Probe]:
         kernel = kernel.learn(kernel.pack(X))
         first, second = _faults_of(kernel, X)
         plain = isinstance(X, np.ndarray) and kernel.domain not in (Similarities, *STRUCTURES)
-        group = "kernels" if plain else "structures"
+        group, subject = "kernels" if plain else "structures", f"{name}: {kernel!r}"
         for fault in first:
             calls = partial(_kernel_calls, kernel, X, fault)
-            yield Probe(group, f"{name}: {kernel!r}", fault.name, _expected(kernel, fault), calls)
+            yield Probe(group, subject, fault.name, _expected(kernel, fault), calls)
         for fault in second:
             calls = partial(_pair_calls, kernel, X, fault)
-            yield Probe(group, f"{name}: {kernel!r}", f"Y {fault.name}", _expected(kernel, fault), calls)
+            yield Probe(group, subject, f"Y {fault.name}", _expected(kernel, fault), calls)
 
 
 def _kernel_calls(kernel: Kernel, X: Any, fault: Fault) -> dict[str, Callable[[], Any]]:
@@ -206,13 +206,13 @@ def parameter_probes() -> Iterator[Probe]:
     """Yield every constructor argument of every kernel with values that it may not have."""
     for entry in ENTRIES.values():
         kernel = entry.kernels[0]
-        X = gram() if kernel.domain is Similarities else enough(entry.data.sample)
+        X, subject = gram() if kernel.domain is Similarities else enough(entry.data.sample), repr(kernel)
         for name in kernel.get_params(deep=False):
             for word, value, expect in VALUES:
                 if (name, word) in LEGITIMATE:
                     continue
                 calls = partial(_parameter_calls, kernel, X, name, value)
-                yield Probe("parameters", repr(kernel), f"{name}={word}", expect, calls)
+                yield Probe("parameters", subject, f"{name}={word}", expect, calls)
 
 
 def _parameter_calls(kernel: Kernel, X: Any, name: str, value: Any) -> dict[str, Callable[[], Any]]:
