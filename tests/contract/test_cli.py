@@ -115,7 +115,8 @@ def test_a_table_from_data_to_predictions(folder):
 
 
 def test_classes_sequences_and_sparse_vectors(folder):
-    told = json.loads(within("fit", "sparse.svmlight", "--no-report", "--json", folder=folder).stdout)
+    options = ("-e", "SVC(Gaussian(2.0))", "--no-report", "--json")
+    told = json.loads(within("fit", "sparse.svmlight", *options, folder=folder).stdout)
     assert told["task"] == "classification" and told["scores"]["accuracy"] > 0.9
     text = "KernelMeanClassifier(0.7 * Spectrum(3) + 0.3 * Spectrum(1))"
     told = within(
@@ -165,15 +166,16 @@ def structures(tmp_path_factory):
     return folder
 
 
-CASES = {  # the data, options, the target, and the kernel that is chosen
+TREES, GRAPHS = "PartialTree(0.4).normalized()", "WeisfeilerLehman(3).normalized()"
+CASES = {  # the data, options, the target, and the kernel that is chosen, or given where another file shows the choice
     "proteins.fasta": ((), "family", "Spectrum("),
     "reviews.jsonl": (("--target", "label"), "label", "TfIdf().normalized().on('text')"),
-    "bank": ((), "folder", "PartialTree(0.4).normalized()"),
-    "questions.mrg": (("--labels", "kinds.csv"), "kind", "PartialTree(0.4).normalized()"),
-    "parsed.csv": (("-t", "kind"), "kind", "PartialTree(0.4).normalized().on('tree')"),
-    "TOY": ((), "label", "WeisfeilerLehman(3).normalized()"),
-    "toy.zip": ((), "label", "WeisfeilerLehman(3).normalized()"),
-    "graphs.jsonl": ((), "kind", "WeisfeilerLehman(3).normalized()"),
+    "bank": ((), "folder", TREES),
+    "questions.mrg": (("--labels", "kinds.csv", "-e", f"SVC({TREES})"), "kind", TREES),
+    "parsed.csv": (("-t", "kind"), "kind", f"{TREES}.on('tree')"),
+    "TOY": ((), "label", GRAPHS),
+    "toy.zip": (("-e", f"SVC({GRAPHS})"), "label", GRAPHS),
+    "graphs.jsonl": ((), "kind", GRAPHS),
 }
 
 

@@ -70,6 +70,7 @@ __all__ = [
     "weighted",
 ]
 
+_NAMES: dict[type, list[str]] = {}  # of the parameters of each class
 _OF_THE_GRAM = ("residual_trace_", "gram_error_", "gram_method_", "gram_choice_")  # what is reported of it
 
 
@@ -160,6 +161,13 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
         self.memory = memory
         self.max_time = max_time
         self.n_threads = n_threads
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        """Return the names of the parameters, looked up once for each class: every clone and search asks for them."""
+        if cls not in _NAMES:
+            _NAMES[cls] = super()._get_param_names()
+        return _NAMES[cls]
 
     # entry points ------------------------------------------------------------------------------------
 

@@ -18,9 +18,9 @@ from mercer.estimators import (
     MultipleKernelRegressor,
 )
 from mercer.io.model_file import load
-from mercer.kernels import Gaussian, Match, Precomputed, Spectrum
+from mercer.kernels import Gaussian, Match, Precomputed
 from mercer.runtime.workers import Here
-from tests.unit.cli.commandline import run, run_json, write_fasta, write_svmlight, write_table
+from tests.unit.cli.commandline import run, run_json, write_svmlight, write_table
 
 PLAIN = "KernelRidge(Gaussian(20.0).on(['age']))"
 
@@ -45,6 +45,7 @@ def test_regression_by_itself(table):
 def test_classification_by_itself(table):
     result = run("fit", table, "-t", "group", "--no-report")
     assert "classification, since the target has 2 classes" in result.stdout and "accuracy" in result.stdout
+    assert "cache_size" not in result.stdout
     assert load(table.with_suffix(".mercer")).classes_.tolist() == ["high", "low"]
 
 
@@ -60,7 +61,6 @@ def test_classes_get_a_machine_with_probabilities(tmp_path):
     assert model.leaderboard_[0].score > 0.85 and model.verdict_.startswith("Right on")
     assert told["validation"].startswith("90 rows in 4 folds") and told["scores"]["accuracy"] > 0.85
     assert any("machines were compared by accuracy" in step for step in told["steps"])
-    assert "cache_size" not in run("fit", path, "-t", "place", "--no-report", "--force").stdout
 
 
 @pytest.mark.parametrize(
@@ -162,12 +162,8 @@ def test_every_estimator_is_reachable(table):
     assert told["scores"] == {} and told["validation"] == "not validated"
 
 
-def test_sequences_sparse_vectors_and_matrices(tmp_path):
-    fasta = write_fasta(tmp_path / "p.fasta")
-    told = run_json("fit", fasta, "-t", "family", "--no-report")
-    assert told["scores"]["accuracy"] > 0.9
-    kernel = mercer.parse(told["kernel"])
-    assert isinstance(kernel.kernel, Spectrum)
+def test_sparse_vectors_and_matrices(tmp_path):
+    """Sequences, texts, trees and graphs are fitted in tests/contract/test_cli.py."""
     sparse = write_svmlight(tmp_path / "a.svmlight")
     told = run_json("fit", sparse, "--no-report")
     assert told["target"] == "label" and told["scores"]["accuracy"] > 0.9

@@ -139,11 +139,11 @@ def test_another_kind_of_file_is_refused(folder):
 
 def test_other_formats(folder):
     fasta = write_fasta(folder / "q.fasta")
-    run("fit", fasta, "-t", "family", "--no-report")
+    run("fit", fasta, "-t", "family", "-e", "SVC(Spectrum(2).normalized())", "--no-report", "--folds", 0)
     found = rows(run("predict", folder / "q.mercer", write_fasta(folder / "r.fasta", n=5, seed=2)).stdout)
     assert [(row["id"], row["prediction"]) for row in found] == [(f"s{i}", "ab"[i % 2]) for i in range(5)]
     sparse = write_svmlight(folder / "a.svmlight")
-    run("fit", sparse, "--no-report")
+    run("fit", sparse, "-e", "SVC(Gaussian(2.0))", "--no-report", "--folds", 0)
     narrow = folder / "narrow.svmlight"
     narrow.write_text("1 1:1.5 2:1\n-1 1:-1\n")
     assert len(rows(run("predict", folder / "a.mercer", narrow).stdout)) == 2
