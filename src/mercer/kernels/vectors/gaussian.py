@@ -7,7 +7,7 @@ Legend: t = <x, z> (what the tile holds), a = |x|^2 / 2, b = |z|^2 / 2, h = t - 
 A tile of kernel values that is multiplied with a vector at once need not be written: the pass that subtracts the
 norms also takes the exponential and adds up the products. The exponential is 2^x with x = n + r, abs(r) <= 1/2, a
 minimax polynomial for 2^r and n added to the exponent bits; its error is below 2 units in the last place. Unlike
-`mercer.numerics.distances` nothing is computed again where the subtraction cancels, so the exponent is off by
+`mercer.numerics.cancellation` nothing is computed again where the subtraction cancels, so the exponent is off by
 about the rounding of s (a + b): `is_exact_enough` checks whether that is as small as the rest.
 """
 
