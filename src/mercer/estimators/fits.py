@@ -25,8 +25,8 @@ from mercer.budget import Clock, Resources, one_reading
 from mercer.domains import Samples
 from mercer.errors import TargetError, TimeBudgetError
 from mercer.problems import Status
-from mercer.runtime.checkpoints import Kept, Store
-from mercer.runtime.tiling import Stopped, raising_interrupts
+from mercer.runtime.checkpoints import Store
+from mercer.runtime.tiling import Kept, Stopped, raising_interrupts
 from mercer.solvers.solver import Monitor
 from mercer.spec import checked_once
 from mercer.targets import Target

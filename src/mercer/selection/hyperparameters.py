@@ -20,7 +20,7 @@ from mercer.arrays import Array, Floats
 from mercer.errors import CapabilityError, JitterWarning, ParameterError
 from mercer.kernels import Kernel
 from mercer.problems import Status
-from mercer.runtime.checkpoints import kept_by
+from mercer.runtime.tiling import kept_by
 
 __all__ = ["Criterion", "Search", "Tuned", "require_derivative", "tune"]
 __public__ = ["Search", "Tuned", "tune"]

@@ -37,8 +37,7 @@ from mercer.numerics.cholesky import CholeskyFactor, lapack, safe_cholesky
 from mercer.numerics.krylov import Krylov, krylov_solve
 from mercer.numerics.pivoting import Preconditioner, pivoted_cholesky
 from mercer.problems import LinearSystem
-from mercer.runtime.checkpoints import kept_by
-from mercer.runtime.tiling import in_background
+from mercer.runtime.tiling import in_background, kept_by
 from mercer.solvers import Cholesky
 from mercer.solvers.solver import Monitor
 

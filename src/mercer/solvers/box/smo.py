@@ -23,8 +23,7 @@ from mercer.constraints import Boolean, Integer, Optional, Positive
 from mercer.errors import ParameterError
 from mercer.gram.gram import HasRows
 from mercer.problems import BoxQP, Solution, Status, Trace
-from mercer.runtime.checkpoints import Kept, kept_by
-from mercer.runtime.tiling import serial_blas
+from mercer.runtime.tiling import Kept, kept_by, serial_blas
 from mercer.solvers.box.face import Face
 from mercer.solvers.box.optimality import duality_gap, feasible, is_cone, multipliers, violation
 from mercer.solvers.box.polish import polish
