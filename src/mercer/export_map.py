@@ -556,7 +556,8 @@ SAVED: dict[str, tuple[str, ...]] = {
     "mercer.kernels.trees.tree_spectrum": ("Grams", "Subtrees",),
     "mercer.numerics.ragged": ("Ragged",),
     "mercer.numerics.sketches": ("CountSketch",),
-    "mercer.problems": ("BoxQP", "ConvexRisk", "LinearRisk", "LinearSystem", "MulticlassQP", "SmoothRisk", "Solution", "SparseRisk", "Status", "Trace",),
+    "mercer.problems": ("BoxQP", "ConvexRisk", "LinearRisk", "LinearSystem", "MulticlassQP", "SmoothRisk", "SparseRisk",),
     "mercer.selection.tables.table_encoder": ("ColumnCode",),
     "mercer.solvers.mixtures.weight_search": ("Mixed",),
+    "mercer.solvers.solver": ("Solution", "Status", "Trace",),
 }
