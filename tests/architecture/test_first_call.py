@@ -13,7 +13,6 @@ FILES = (
     "kernels/graphs/weisfeiler_lehman.py",
     "kernels/interning.py",
     "kernels/kmers.py",
-    "kernels/vectors/gaussian.py",
     "kernels/vectors/profiles.py",
     "numerics/cancellation.py",
     "numerics/operands.py",

@@ -18,9 +18,9 @@ from mercer import selection  # whose names are imported when they are used
 from mercer.arrays import Array, Floats, Indices
 from mercer.errors import NotPositiveDefinite
 from mercer.estimators.estimator import KernelEstimator
-from mercer.estimators.reduction import Reduction, class_weights
 from mercer.gram.gram import is_stored, is_undecided
 from mercer.targets import Multiclass
+from mercer.targets.target import Reduction, class_weights
 
 if TYPE_CHECKING:
     from mercer.selection.held_costs import Held

@@ -34,7 +34,6 @@ from mercer.estimators.processes.probability_averages import logistic_average, p
 from mercer.estimators.processes.process_search import Remembering
 from mercer.estimators.processes.softmax_laplace import softmax_laplace, softmax_weights
 from mercer.estimators.processes.warm_start import Coordinates, curvature, descend, few_parameters
-from mercer.estimators.reduction import class_weights
 from mercer.gram import (
     Dense,
     Expansion,
@@ -55,6 +54,7 @@ from mercer.problems import Status
 from mercer.runtime.tiling import spans
 from mercer.selection.hyperparameters import Search, Tuned, tune
 from mercer.targets import Multiclass
+from mercer.targets.target import class_weights
 
 __all__ = ["GaussianProcessClassifier", "LatentPosterior", "SoftmaxPosterior"]
 __public__ = ["GaussianProcessClassifier"]

@@ -21,7 +21,6 @@ from mercer.errors import TargetError
 from mercer.estimators.classifier import Part
 from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import Run, fitting
-from mercer.estimators.reduction import class_weights
 from mercer.estimators.semi.sample_graphs import sample_laplacian
 from mercer.estimators.svm.svc import SVC
 from mercer.gram import Gram, GramSpec
@@ -33,6 +32,7 @@ from mercer.selection import leave_one_out
 from mercer.solvers.linear.deformation import Deformation, deform
 from mercer.spec import derived
 from mercer.targets import PartialClasses, PartialReal
+from mercer.targets.target import class_weights
 
 __all__ = ["LaplacianRidge", "LaplacianSVC", "lifted", "mark", "small_gram"]
 __public__ = ["LaplacianRidge", "LaplacianSVC"]

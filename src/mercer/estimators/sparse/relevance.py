@@ -22,7 +22,6 @@ from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import TargetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, unwatched
 from mercer.estimators.fits import Run, fitting
-from mercer.estimators.reduction import Reduction, class_weights
 from mercer.gram import Expansion, Gram, GramSpec
 from mercer.gram.gram import Cross, is_low_rank
 from mercer.kernels import Kernel, Linear
@@ -42,6 +41,7 @@ from mercer.solvers.sparse.sparse_bayes import (
     SparseRegression,
 )
 from mercer.targets import Multiclass, Real
+from mercer.targets.target import Reduction, class_weights
 
 __all__ = ["RelevanceVectorClassifier", "RelevanceVectorRegressor"]
 __public__ = __all__

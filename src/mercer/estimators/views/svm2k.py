@@ -17,13 +17,13 @@ from mercer.constraints import AnyOf, Each, InstanceOf, Integer, Interval, OneOf
 from mercer.errors import ParameterError, warn_caller
 from mercer.estimators.factors import factor_of, function_of
 from mercer.estimators.fits import fitting
-from mercer.estimators.reduction import Reduction, class_weights
 from mercer.estimators.views.view_kernels import SeveralViews, seen_by
 from mercer.gram import GramSpec
 from mercer.gram.gram import is_streamed, is_transform
 from mercer.problems import Status
 from mercer.solvers.box.two_views import solve_two_views
 from mercer.targets import Multiclass
+from mercer.targets.target import Reduction, class_weights
 
 __all__ = ["SVM2K"]
 __public__ = __all__

@@ -23,7 +23,7 @@ from mercer.gram.gram import Cross, Gram, GramSpec
 from mercer.kernels.algebra.sums import Scaled
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel
-from mercer.kernels.vectors.gaussian import Gaussian
+from mercer.kernels.vectors.pointwise import Gaussian
 
 __all__ = ["FastGauss", "FastGaussExpansion"]
 __public__ = ["FastGauss"]

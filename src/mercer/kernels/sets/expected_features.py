@@ -22,7 +22,7 @@ from mercer.kernels.comparison import Comparison, View
 from mercer.kernels.kernel import Kernel, Tiled, term_grain
 from mercer.kernels.sets.mean_map import Members
 from mercer.kernels.vectors.dot import Linear, Polynomial
-from mercer.kernels.vectors.gaussian import Gaussian
+from mercer.kernels.vectors.pointwise import Gaussian
 from mercer.numerics.operands import row_products
 from mercer.runtime.compiled import compiled
 from mercer.runtime.tiling import tile_side

@@ -17,8 +17,7 @@ from mercer.errors import CapabilityError
 from mercer.kernels.comparison import Base, View
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.vectors import profiles
-from mercer.kernels.vectors.gaussian import Gaussian
-from mercer.kernels.vectors.pointwise import Radial, dense
+from mercer.kernels.vectors.pointwise import Gaussian, Radial, dense
 
 __all__ = ["Periodic"]
 __public__ = __all__
