@@ -18,8 +18,8 @@ from mercer.errors import MercerError
 from mercer.kernels.algebra.functions import Exp, Normalized, PolynomialOf, Power
 from mercer.kernels.algebra.maps import Composed, Selected
 from mercer.kernels.algebra.pair_products import DirectSum, Tensor
-from mercer.kernels.algebra.sums import Constant, Product, Scaled, Sum
-from mercer.kernels.composite import Composite, Wrapped
+from mercer.kernels.algebra.sums import Constant, Product, Sum
+from mercer.kernels.composite import Composite, Scaled, Wrapped
 from mercer.kernels.kernel import Kernel, feature_count, offers
 from mercer.kernels.monomials import monomial_count
 from mercer.kernels.power_series import Series

@@ -18,8 +18,8 @@ from mercer.kernels.algebra.span import Complement as Complement
 from mercer.kernels.algebra.span import Subspace as Subspace
 from mercer.kernels.algebra.sums import Constant as Constant
 from mercer.kernels.algebra.sums import Product as Product
-from mercer.kernels.algebra.sums import Scaled as Scaled
 from mercer.kernels.algebra.sums import Sum as Sum
+from mercer.kernels.composite import Scaled as Scaled
 from mercer.kernels.custom import Custom as Custom
 from mercer.kernels.graphs.assignment import WeisfeilerLehmanAssignment as WeisfeilerLehmanAssignment
 from mercer.kernels.graphs.assignment import WeisfeilerLehmanWasserstein as WeisfeilerLehmanWasserstein

@@ -20,9 +20,9 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer.arrays import Floats
 from mercer.domains import Samples
 from mercer.errors import warn_caller
-from mercer.free_parameters import free_names, free_values, with_free
 from mercer.kernels import Kernel, Scaled
 from mercer.selection.hyperparameters import Tuned
+from mercer.spec import free_names, free_values, with_free
 
 __all__ = [
     "NOISE",

@@ -15,7 +15,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer import free_parameters
 from mercer.arrays import Floats, Indices, real_numbers
 from mercer.budget import Plan
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive, Satisfies
@@ -48,6 +47,7 @@ from mercer.selection.leave_one_out import leave_one_out
 from mercer.selection.units import Units
 from mercer.solvers import Cholesky, ConjugateGradient, Solver, Woodbury
 from mercer.solvers.linear.border import Border
+from mercer.spec import chain, constrained, unconstrain
 from mercer.targets import Real
 
 __all__ = ["GaussianProcessRegressor"]
@@ -550,7 +550,7 @@ class GaussianProcessRegressor(Certified, MultiOutputMixin, RegressorMixin, Evid
     @property
     def theta_(self) -> Floats:
         """Coordinates of the hyper-parameters: those of the kernel (logarithms of positive ones), then log noise."""
-        return np.append(free_parameters.unconstrain(self.kernel_), np.log(self._noise_factor()))
+        return np.append(unconstrain(self.kernel_), np.log(self._noise_factor()))
 
     def _noise_factor(self) -> float:
         return float(self.noise_) if np.ndim(self.noise_) == 0 else 1.0
@@ -575,12 +575,12 @@ class GaussianProcessRegressor(Certified, MultiOutputMixin, RegressorMixin, Evid
                 "samples. Use gram=Dense(), or log_marginal_likelihood_, which is that of the fitted parameters."
             )
         theta = self.theta_ if theta is None else real_numbers(theta, "theta")
-        kernel = free_parameters.constrained(self.kernel_, theta[:-1])
+        kernel = constrained(self.kernel_, theta[:-1])
         noise = np.exp(theta[-1]) * (np.asarray(self.noise_) if np.ndim(self.noise_) else 1.0)
         observed = Observations(self.expansion_.samples, self.y_train_, self.sample_weight_, self.border_)
         found = self._evidence_form(kernel, observed)(kernel, np.asarray(noise), slopes=eval_gradient)
         if not eval_gradient:
             return found.value
         return found.value, np.append(
-            free_parameters.chain(kernel, found.kernel), found.noise @ np.broadcast_to(noise, self.sample_weight_.shape)
+            chain(kernel, found.kernel), found.noise @ np.broadcast_to(noise, self.sample_weight_.shape)
         )

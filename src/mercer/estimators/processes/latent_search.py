@@ -15,12 +15,12 @@ from mercer.arrays import Floats
 from mercer.estimators.parameter_gradients import MovingKernel
 from mercer.estimators.processes.factor_evidence import FactorData, ManyFactors, OneFactor, factor_posterior
 from mercer.estimators.processes.latent_low_rank import LowRankFactors, low_rank_posterior
-from mercer.free_parameters import free_names
 from mercer.kernels import Kernel, Sum
 from mercer.kernels.kernel import offers
 from mercer.kernels.protocols import Differentiable
 from mercer.selection.hyperparameters import Tuned
 from mercer.selection.units import shifted
+from mercer.spec import free_names
 
 __all__ = ["LowRankObjective", "Objective", "ScaledObjective"]
 

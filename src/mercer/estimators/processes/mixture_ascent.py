@@ -22,13 +22,13 @@ from mercer.estimators.processes.mean_field import Expert, NormalWishart, entrop
 from mercer.estimators.processes.mixture_experts import Experts, LowRankExpert, LowRankExperts, WholeExperts, block_of
 from mercer.estimators.processes.process_evidence import Observations
 from mercer.estimators.processes.sparse_evidence import choose_inducing
-from mercer.free_parameters import free_names, free_values
 from mercer.gram import GramSpec
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.vectors.pointwise import dense
 from mercer.problems import Status
 from mercer.selection.hyperparameters import Search, require_derivative, tune
 from mercer.selection.units import Units, warn_of_search
+from mercer.spec import free_names, free_values
 
 __all__ = ["Ascent", "Beliefs", "padded"]
 

@@ -17,7 +17,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer import free_parameters
 from mercer.arrays import Array, Floats, Indices
 from mercer.budget import Plan, Resources
 from mercer.constraints import AnyOf, InstanceOf, Integer, OneOf, Optional, Positive
@@ -46,13 +45,13 @@ from mercer.gram import (
 )
 from mercer.gram.gram import HasFactor, has_features, is_approximate_factor, is_low_rank, is_stored, is_streamed
 from mercer.kernels import Gaussian, Kernel, Scaled
-from mercer.kernels.abilities import pull
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import fill, offers
+from mercer.kernels.kernel import fill, offers, pull
 from mercer.kernels.protocols import Differentiable
 from mercer.problems import Status
 from mercer.runtime.tiling import spans
 from mercer.selection.hyperparameters import Search, Tuned, tune
+from mercer.spec import free_names
 from mercer.targets import Multiclass
 from mercer.targets.target import class_weights
 
@@ -303,7 +302,7 @@ class GaussianProcessClassifier(Certified, ClassifierMixin, KernelEstimator):
         """Return the kernel of the largest evidence that was found."""
         self.tuned_: Tuned | None = None
         self.n_iter_ = 1
-        names = free_parameters.free_names(kernel)
+        names = free_names(kernel)
         if isinstance(self.fixed, str) or not names:
             return kernel
         if not offers(kernel, Differentiable) and not isinstance(way, FactorWay):

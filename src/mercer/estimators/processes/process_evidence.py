@@ -28,11 +28,9 @@ from mercer.arrays import Floats
 from mercer.budget import UNLIMITED, Resources
 from mercer.domains import Samples
 from mercer.errors import CapabilityError
-from mercer.free_parameters import free_values
 from mercer.gram import Dense, Features, GramSpec, Tiles
 from mercer.kernels import Kernel
-from mercer.kernels.abilities import pull
-from mercer.kernels.kernel import mirror
+from mercer.kernels.kernel import mirror, pull
 from mercer.numerics.cholesky import CholeskyFactor, lapack, safe_cholesky
 from mercer.numerics.krylov import Krylov, krylov_solve
 from mercer.numerics.pivoting import Preconditioner, pivoted_cholesky
@@ -40,6 +38,7 @@ from mercer.problems import LinearSystem
 from mercer.runtime.tiling import in_background, kept_by
 from mercer.solvers import Cholesky
 from mercer.solvers.solver import Monitor
+from mercer.spec import free_values
 
 __all__ = [
     "Conditioned",

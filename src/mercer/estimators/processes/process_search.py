@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from mercer import free_parameters
 from mercer.arrays import Floats
 from mercer.budget import Clock, Resources
 from mercer.errors import DomainError, ParameterError, warn_caller
@@ -27,6 +26,7 @@ from mercer.kernels import Kernel, Scaled
 from mercer.problems import Status
 from mercer.selection.hyperparameters import Search, Tuned, tune
 from mercer.selection.units import WHITE, Units, better, coarse_starts, moved_parameters, shifted, warn_of_search
+from mercer.spec import free_names, free_values, with_free
 
 __all__ = ["SOME", "Begin", "EvidenceSearch", "Remembering"]
 
@@ -163,9 +163,7 @@ class EvidenceSearch:
     ) -> Tuned:
         """Search for the largest evidence from one start; an array of noises is moved by a common factor."""
         first, noise, held = start.kernel, start.noise, tuple(self.fixed)
-        moves = any(
-            name not in held and name.partition("[")[0] not in held for name in free_parameters.free_names(first)
-        )
+        moves = any(name not in held and name.partition("[")[0] not in held for name in free_names(first))
         base = white if np.isfinite(white) else 0.0  # from which the evidence is measured, whatever the unit of y
 
         def criterion(kernel: Kernel, beside: Mapping[str, Floats]) -> tuple[float, Floats, dict[str, Floats]]:
@@ -205,13 +203,13 @@ def _widened(way: Any, kernel: Kernel, noise: Floats, held: Sequence[str]) -> Ke
     """
     lengths = np.array([
         name.partition("[")[0].endswith("length_scale") and not {name, name.partition("[")[0]} & set(held)
-        for name in free_parameters.free_names(kernel)
+        for name in free_names(kernel)
     ])  # fmt: skip
     if not lengths.any():
         return kernel
-    raw, best, highest = free_parameters.free_values(kernel), kernel, -np.inf
+    raw, best, highest = free_values(kernel), kernel, -np.inf
     for factor in _FACTORS:
-        trial = free_parameters.with_free(kernel, np.where(lengths, factor * raw, raw))
+        trial = with_free(kernel, np.where(lengths, factor * raw, raw))
         value = _evidence_at(way, Begin(trial, noise))
         if value > highest:
             best, highest = trial, value
@@ -229,7 +227,7 @@ class Remembering:
 
     def __call__(self, kernel: Kernel, noise: Floats, *, slopes: bool = True) -> Any:
         """Log evidence and derivatives."""
-        at = np.append(free_parameters.free_values(kernel), noise)
+        at = np.append(free_values(kernel), noise)
         if self.last is None or not np.allclose(self.last[0], at, rtol=1e-12, atol=0.0):
             self.last = at, self.evidence(kernel, noise, slopes=slopes)
         return self.last[1]

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer import free_parameters
 from mercer.arrays import Bools, Floats
 from mercer.errors import JitterWarning
 from mercer.kernels import Kernel
 from mercer.selection.hyperparameters import Tuned
+from mercer.spec import chain, constrained, free_names, free_values, unconstrain
 
 __all__ = ["Coordinates", "Descent", "curvature", "descend", "few_parameters"]
 
@@ -36,7 +36,7 @@ def few_parameters(kernel: Kernel, fixed: Any) -> bool:
     With many parameters, as length scales of all columns, some of the samples have optima of their own, from which that
     of all is not reached; and the search on all takes almost as many steps.
     """
-    names = free_parameters.free_names(kernel)
+    names = free_names(kernel)
     return sum(name not in fixed and name.partition("[")[0] not in fixed for name in names) <= _FEW
 
 
@@ -51,15 +51,15 @@ class Coordinates:
     @classmethod
     def of(cls, kernel: Kernel, noise: float, held: Sequence[str]) -> Coordinates:
         """Coordinates of a kernel and a noise; names in `held` do not move."""
-        names = (*free_parameters.free_names(kernel), "noise")
+        names = (*free_names(kernel), "noise")
         moves = np.array([name not in held and name.partition("[")[0] not in held for name in names])
-        return cls(kernel, np.append(free_parameters.unconstrain(kernel), np.log(noise)), moves)
+        return cls(kernel, np.append(unconstrain(kernel), np.log(noise)), moves)
 
     def at(self, moving: Floats) -> tuple[Kernel, Floats]:
         """Kernel and noise where the coordinates that move have these values."""
         theta = self.theta.copy()
         theta[self.moves] = moving
-        return free_parameters.constrained(self.kernel, theta[:-1]), np.exp(theta[-1])
+        return constrained(self.kernel, theta[:-1]), np.exp(theta[-1])
 
     def evaluate(self, evidence: Any, moving: Floats) -> tuple[float, Floats]:
         """Minus the log evidence and its gradient; infinite where there is none."""
@@ -70,13 +70,13 @@ class Coordinates:
                 found = evidence(kernel, np.asarray(noise), slopes=bool(self.moves[:-1].any()))
         except (np.linalg.LinAlgError, ValueError):
             return np.inf, np.zeros(int(self.moves.sum()))
-        whole = np.append(free_parameters.chain(kernel, found.kernel), found.noise.sum() * noise)
+        whole = np.append(chain(kernel, found.kernel), found.noise.sum() * noise)
         return -found.value, -whole[self.moves]
 
     def raw(self, moving: Floats) -> Floats:
         """Raw values of what moves."""
         kernel, noise = self.at(moving)
-        return np.append(free_parameters.free_values(kernel), noise)[self.moves]
+        return np.append(free_values(kernel), noise)[self.moves]
 
 
 @dataclass(frozen=True, eq=False)

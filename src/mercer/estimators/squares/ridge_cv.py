@@ -34,7 +34,6 @@ from mercer.estimators.squares.factor_ridge import (
 )
 from mercer.estimators.squares.ridge import RidgeEstimator, Weighted, kernel_unit
 from mercer.estimators.squares.ridge_criterion import RidgeCriterion
-from mercer.free_parameters import free_names
 from mercer.gram import Dense, Gram, GramSpec, HasFactor
 from mercer.gram.gram import has_array, has_landmarks, is_stored
 from mercer.gram.low_rank.factor_rows import SHARE
@@ -46,6 +45,7 @@ from mercer.runtime.tiling import in_background
 from mercer.selection.cross_validation import partition
 from mercer.selection.hyperparameters import Search, Tuned, tune
 from mercer.selection.path import RidgeSpectrum
+from mercer.spec import free_names
 from mercer.targets import Real
 
 __all__ = ["KernelRidgeCV"]

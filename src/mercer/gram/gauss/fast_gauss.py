@@ -20,8 +20,8 @@ from mercer.errors import CapabilityError, DomainError
 from mercer.gram.expansion import Expansion, product
 from mercer.gram.gauss.choice import METHODS, Choice, GaussTransform, choose_method
 from mercer.gram.gram import Cross, Gram, GramSpec
-from mercer.kernels.algebra.sums import Scaled
 from mercer.kernels.comparison import Comparison
+from mercer.kernels.composite import Scaled
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.vectors.pointwise import Gaussian
 

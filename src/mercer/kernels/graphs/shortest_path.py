@@ -18,16 +18,16 @@ from mercer.constraints import Boolean, InstanceOf, Optional
 from mercer.domains import Frames, Samples, Vectors
 from mercer.domains.structures.graphs import Graphs
 from mercer.errors import DomainError, ParameterError
-from mercer.free_parameters import free_values
-from mercer.kernels.abilities import DifferentiatedByTiles, block_derivative, pullback
+from mercer.kernels.abilities import DifferentiatedByTiles
 from mercer.kernels.comparison import Comparison, View
+from mercer.kernels.composite import offered
 from mercer.kernels.graphs.graph_histograms import GraphCounts, GraphPatterns, PatternCount, tabulated, tallied
 from mercer.kernels.graphs.path_tables import Ends, Part, Paths, compare, differentiate, measure, search
-from mercer.kernels.kernel import Kernel, offered
+from mercer.kernels.kernel import Kernel, block_derivative, pullback
 from mercer.kernels.protocols import Pullback
 from mercer.numerics.ragged import Ragged
 from mercer.runtime.tiling import run_tasks
-from mercer.spec import derived
+from mercer.spec import derived, free_values
 
 __all__ = ["ShortestPath"]
 __public__ = __all__

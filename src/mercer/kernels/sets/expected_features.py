@@ -17,8 +17,9 @@ from mercer.domains import WHOLE, Samples, Vectors
 from mercer.domains.distributions import Distributions
 from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.kernels.abilities import Featured
-from mercer.kernels.algebra.sums import Constant, Scaled, Sum
+from mercer.kernels.algebra.sums import Constant, Sum
 from mercer.kernels.comparison import Comparison, View
+from mercer.kernels.composite import Scaled
 from mercer.kernels.kernel import Kernel, Tiled, term_grain
 from mercer.kernels.sets.mean_map import Members
 from mercer.kernels.vectors.dot import Linear, Polynomial

@@ -24,7 +24,6 @@ from mercer.constraints import Array, Integer, Optional, Positive, Satisfies
 from mercer.domains import Samples, Strings
 from mercer.domains.samples import codes_among
 from mercer.errors import DomainError, ParameterError
-from mercer.free_parameters import free_names
 from mercer.kernels.abilities import DifferentiatedByTiles, Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.counts import Overlap, as_csr, overlap
@@ -33,7 +32,7 @@ from mercer.kernels.protocols import Pullback
 from mercer.kernels.strings.suffix_tree import SuffixTree
 from mercer.runtime.compiled import compiled
 from mercer.runtime.tiling import in_background
-from mercer.spec import derived
+from mercer.spec import derived, free_names
 
 __all__ = ["SubstringFunction", "Substrings"]
 __public__ = ["Substrings"]

@@ -24,7 +24,6 @@ from mercer.domains import Samples
 from mercer.domains.samples import codes_among
 from mercer.domains.structures.trees import Trees
 from mercer.errors import ModelError
-from mercer.free_parameters import free_names
 from mercer.kernels.abilities import DifferentiatedByTiles, Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.counts import arrays_of, count, overlap, renumbered
@@ -33,6 +32,7 @@ from mercer.kernels.kernel import Tiled, overflow_error
 from mercer.kernels.protocols import Pullback
 from mercer.kernels.trees.postorder import node_parents, subtree_sizes
 from mercer.runtime.compiled import compiled
+from mercer.spec import free_names
 
 __all__ = ["Subtree", "TreeSpectrum"]
 __public__ = __all__

@@ -17,12 +17,12 @@ from mercer.arrays import Floats, Indices
 from mercer.constraints import Positive, is_real
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError
-from mercer.free_parameters import free_values
 from mercer.kernels.abilities import DifferentiatedByTiles, DifferentiatedInInputs
 from mercer.kernels.comparison import Base, Comparison, Path, View
 from mercer.kernels.kernel import Kernel, Tiled
 from mercer.kernels.protocols import Pullback
 from mercer.kernels.vectors import profiles
+from mercer.spec import free_values
 
 __public__ = ["Gaussian"]
 
