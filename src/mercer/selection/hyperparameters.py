@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -90,6 +90,23 @@ class Tuned:
     at_bounds: tuple[str, ...]
     evaluations: int
     starts: Floats
+
+    def shifted(self, by: float) -> Tuned:
+        """Return the same search with a number added to all values of its criterion."""
+        return replace(self, value=self.value + by, values=self.values + by, starts=self.starts + by)
+
+    def better(self, other: Tuned) -> Tuned:
+        """Return the better of two searches, with the evaluations and ends of both."""
+        best = other if other.value < self.value else self
+        return replace(
+            best, evaluations=self.evaluations + other.evaluations, starts=np.append(self.starts, other.starts)
+        )  # fmt: skip
+
+    def moved(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Return the parameters that were moved to a bound, and all that were moved, by name."""
+        last = self.path[-1] if len(self.path) else np.zeros(0)
+        moved = {name: float(value) for name, value in zip(self.names, last, strict=True)}
+        return {name: moved[name] for name in self.at_bounds}, moved
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.certificates.certified_sums import refused
 from mercer.estimators.estimator import KernelEstimator, scattered
-from mercer.estimators.fits import Run, fitting
+from mercer.estimators.fits import Run, Units, fitting
 from mercer.estimators.processes.posterior import MeanFunctions, draw, posterior_of
 from mercer.estimators.processes.process_evidence import (
     Conditioned,
@@ -44,7 +44,6 @@ from mercer.problems import Solution, Status
 from mercer.runtime.tiling import in_background
 from mercer.selection.decision import decide
 from mercer.selection.leave_one_out import leave_one_out
-from mercer.selection.units import Units
 from mercer.solvers import Cholesky, ConjugateGradient, Solver, Woodbury
 from mercer.solvers.linear.border import Border
 from mercer.spec import chain, constrained, unconstrain

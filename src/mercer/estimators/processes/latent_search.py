@@ -19,7 +19,6 @@ from mercer.kernels import Kernel, Sum
 from mercer.kernels.kernel import offers
 from mercer.kernels.protocols import Differentiable
 from mercer.selection.hyperparameters import Tuned
-from mercer.selection.units import shifted
 from mercer.spec import free_names
 
 __all__ = ["LowRankObjective", "Objective", "ScaledObjective"]
@@ -74,7 +73,7 @@ class ScaledObjective:
         beside = {"mixing": tuned.beside["mixing"] * s[:, None], "noise": tuned.beside["noise"] * s * s}
         moved = {name.partition("[")[0] for name in tuned.names}
         beside = {name: value if name in moved else start[name] for name, value in beside.items()}
-        return shifted(dataclasses.replace(tuned, beside=beside, path=tuned.path * unit), -self.base)
+        return dataclasses.replace(tuned, beside=beside, path=tuned.path * unit).shifted(-self.base)
 
 
 class Objective:

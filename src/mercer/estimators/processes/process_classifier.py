@@ -30,9 +30,8 @@ from mercer.estimators.processes.factor_posterior import Factored, FactorWay, Pr
 from mercer.estimators.processes.laplace import laplace, laplace_weights
 from mercer.estimators.processes.posterior import LatentPosterior, SoftmaxPosterior, latent_bounds
 from mercer.estimators.processes.probability_averages import logistic_average, probit_average, softmax_average
-from mercer.estimators.processes.process_search import Remembering
+from mercer.estimators.processes.process_search import Coordinates, Remembering, curvature, descend, few_parameters
 from mercer.estimators.processes.softmax_laplace import softmax_laplace, softmax_weights
-from mercer.estimators.processes.warm_start import Coordinates, curvature, descend, few_parameters
 from mercer.gram import (
     Dense,
     Expansion,

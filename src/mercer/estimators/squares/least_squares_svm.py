@@ -19,13 +19,12 @@ from mercer.domains import Samples
 from mercer.errors import ParameterError, warn_caller
 from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.estimator import scattered
-from mercer.estimators.fits import Run, fitting
+from mercer.estimators.fits import Run, Units, fitting
 from mercer.estimators.squares.least_squares_machine import Fitted, LeastSquaresMachine
 from mercer.gram import Gram, GramSpec
 from mercer.gram.exact import DenseGram
 from mercer.gram.gram import has_array
 from mercer.problems import LinearSystem, Status
-from mercer.selection.units import Units
 from mercer.solvers import Solver
 from mercer.targets import Real
 
