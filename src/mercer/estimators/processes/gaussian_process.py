@@ -24,13 +24,13 @@ from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.certificates.certified_sums import refused
 from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import Run, Units, fitting
-from mercer.estimators.processes.posterior import MeanFunctions, draw, posterior_of
+from mercer.estimators.processes.evidence_forms import FeatureEvidence, IterativeEvidence
+from mercer.estimators.processes.posterior import draw
 from mercer.estimators.processes.process_evidence import (
     Conditioned,
     Conditioner,
     DenseEvidence,
-    FeatureEvidence,
-    IterativeEvidence,
+    MeanFunctions,
     Observations,
 )
 from mercer.estimators.processes.process_search import SOME, EvidenceSearch
@@ -250,7 +250,7 @@ class GaussianProcessRegressor(Certified, MultiOutputMixin, RegressorMixin, Evid
             way = self._evidence_form(starts[0].kernel, observed, run)
             self.kernel_, self.noise_ = self._search(way, starts, units, run)
             found = self._condition(way, run)
-            self._store(found, observed, used, len(packed), units.mean)
+            self._store(way, found, used, len(packed), units.mean)
             if self.leave_one_out:
                 self._store_left_out(way, found, observed, used, units.mean)
                 self._store_unseen(packed, border, used)
@@ -373,15 +373,16 @@ class GaussianProcessRegressor(Certified, MultiOutputMixin, RegressorMixin, Evid
                 return way.condition(self.kernel_, self.noise_)
             return in_background(way.condition, self.kernel_, self.noise_, deadline=run.deadline)
 
-    def _store(self, found: Conditioned, observed: Observations, used: Indices, n: int, centre: Floats) -> None:
+    def _store(self, way: Conditioner, found: Conditioned, used: Indices, n: int, centre: Floats) -> None:
         """Keep what predictions need, in the units of y."""
+        observed = way.observations
         flat = self.target_.columns is None
         multipliers = found.multipliers
         if isinstance(self.mean_functions_.mean, str):  # of "constant" and "linear" the first is one
             multipliers = multipliers + np.eye(len(multipliers), 1) * centre
             centre = multipliers[0] if self.mean_functions_.mean == "constant" else np.zeros(len(centre))
         coef, m, centre = (part[..., 0] if flat else part for part in (found.coef, multipliers, centre))
-        tol, most = getattr(self.solver_, "tol", 1e-8), getattr(self.solver_, "max_iter", None) or 1000
+        tol = getattr(self.solver_, "tol", 1e-8)
         iterative = isinstance(self.solver_, ConjugateGradient)
         status = Status.MAX_ITER if iterative and found.residual > 2.0 * tol else Status.CONVERGED
         self.intercept_ = centre
@@ -401,7 +402,7 @@ class GaussianProcessRegressor(Certified, MultiOutputMixin, RegressorMixin, Evid
         )  # fmt: skip
         self.dual_coef_, self.mean_coef_ = scattered(coef, used, n), m
         self.log_marginal_likelihood_, self.log_marginal_likelihood_error_ = found.value, found.error
-        self.posterior_ = posterior_of(found, observed.border, observed.shift(self.noise_), tol, most)
+        self.posterior_ = way.posterior(found, self.noise_)
         self.y_train_, self.sample_weight_, self.border_ = observed.y, observed.weight, observed.border
 
     def _store_left_out(

@@ -26,13 +26,8 @@ from mercer.budget import Clock, Resources
 from mercer.domains import Samples
 from mercer.errors import DomainError, JitterWarning, ParameterError, warn_caller
 from mercer.estimators.fits import WHITE, Run, Units, hull, sizes, warn_of_search
-from mercer.estimators.processes.process_evidence import (
-    Conditioner,
-    DenseEvidence,
-    FeatureEvidence,
-    IterativeEvidence,
-    Observations,
-)
+from mercer.estimators.processes.evidence_forms import FeatureEvidence, IterativeEvidence
+from mercer.estimators.processes.process_evidence import Conditioner, DenseEvidence, Observations
 from mercer.kernels import Kernel, Scaled
 from mercer.problems import Status
 from mercer.selection.hyperparameters import Search, Tuned, tune
