@@ -359,6 +359,10 @@ class Scaled(Inheriting, Wrapped, Featured, DifferentiatedByTiles, Differentiate
         """Return the kernel's derivative times a."""
         return self.scale * self.kernel.pullback_inputs(A, B, W)
 
+    def latex(self, of: Callable[[Any], str]) -> str:
+        """Return the number and the formula of the kernel."""
+        return rf"{self.scale:.6g} \, {factor(self.kernel, of)}"
+
     def __repr__(self) -> str:
         return f"{np.asarray(self.scale).item()!r} * {enclosed(self.kernel, POWER)}"
 
@@ -383,6 +387,11 @@ def offered(kernel: Kernel) -> frozenset[str]:
 def enclosed(kernel: Any, tightness: int) -> str:
     """Return a term's text, in parentheses if it binds less tightly than its surroundings need."""
     return f"({kernel!r})" if getattr(kernel, "tightness", ATOM) < tightness else repr(kernel)
+
+
+def factor(kernel: Any, of: Callable[[Any], str]) -> str:
+    """Return the formula of a factor, in brackets if it is a sum; ``of`` gives the formula of a kernel."""
+    return f"({of(kernel)})" if getattr(kernel, "tightness", ATOM) < PRODUCT else of(kernel)
 
 
 def row_products(left: Any, right: Any) -> Any:

@@ -37,6 +37,7 @@ __all__ = [
     "PairTerm",
     "Reason",
     "TileDifferentiable",
+    "WritesFormula",
     "alike",
 ]
 
@@ -155,6 +156,15 @@ def alike(reason: Reason) -> dict[str, Reason]:
     True
     """
     return {"strict": reason, **dict.fromkeys(("universal", "characteristic"), reason._replace(points=None))}
+
+
+@runtime_checkable
+class WritesFormula(Protocol):
+    """A kernel whose formula is made of those of its terms."""
+
+    def latex(self, of: Callable[[Any], str]) -> str:
+        """Return the formula as LaTeX; ``of`` gives that of a term."""
+        ...
 
 
 @runtime_checkable

@@ -19,7 +19,7 @@ from mercer.constraints import Interval
 from mercer.domains import Samples, Vectors
 from mercer.kernels.abilities import Differentiated, DifferentiatedByTiles, DifferentiatedInInputs, Featured
 from mercer.kernels.comparison import View
-from mercer.kernels.composite import POWER, PRODUCT, SUM, Inheriting, Scaled, Terms, pair_function, row_products
+from mercer.kernels.composite import POWER, PRODUCT, SUM, Inheriting, Scaled, Terms, factor, pair_function, row_products
 from mercer.kernels.kernel import Kernel, Tiled, derivative, feature_count, log_integral, narrowed, pair_terms
 from mercer.kernels.power_series import Series
 from mercer.kernels.protocols import PairTerm, Pullback
@@ -162,6 +162,10 @@ class Sum(Inheriting, Terms, Featured, DifferentiatedByTiles, DifferentiatedInIn
         """Add the derivatives of the terms."""
         return np.sum([kernel.pullback_inputs(A, B, W) for kernel in self.kernels], axis=0)
 
+    def latex(self, of: Callable[[Any], str]) -> str:
+        """Return the formulas of the terms with a sign between them."""
+        return " + ".join(map(of, self.kernels))
+
     def __repr__(self) -> str:
         return self.joined(" + ", PRODUCT)
 
@@ -294,6 +298,10 @@ class Product(Inheriting, Terms, Featured, DifferentiatedByTiles, Differentiated
                 if other != place:
                     V *= block
             yield kernel, V
+
+    def latex(self, of: Callable[[Any], str]) -> str:
+        """Return the formulas of the terms side by side."""
+        return r" \, ".join(factor(term, of) for term in self.kernels)
 
     def __repr__(self) -> str:
         return self.joined(" * ", POWER)
