@@ -165,7 +165,7 @@ def _ridge_path(K: Floats, Y: Floats, w: Floats, alphas: Floats, intercept: bool
 
 
 def family_of(model: Any) -> Family | None:
-    """Return what fits several such estimators at once; None if each is fitted by itself."""
+    """Return what fits several such estimators at once; None if each is fitted on its own."""
     if not takes_matrix(model) or getattr(model, "solver", None) is not None or model.max_time is not None:
         return None
     if is_a(model, "SVC"):
