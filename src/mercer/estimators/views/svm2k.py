@@ -48,7 +48,7 @@ class SVM2K(ClassifierMixin, SeveralViews):
     C : float or pair of floats, default 1.0
         Cost of an error of size one, in either view.
     agreement : float, default 1.0
-        D, the cost of disagreement of size one; 0 are two machines that know nothing of each other.
+        D, the cost of disagreement of size one; 0 gives two separate machines.
     epsilon : float, default 0.0
         Disagreement that costs nothing.
     multi_class : {"ovo", "ovr"}, default "ovo"
