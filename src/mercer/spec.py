@@ -230,7 +230,7 @@ def derived(method: Callable[[Any], T]) -> T:
     """Return a property that takes the place of a constant of the class.
 
     Most classes state a fact about themselves (``order = 0``), a few derive it from their parameters. To a type checker
-    both are a number; a plain property would be something else than the constant it replaces.
+    both are a number; a plain property would be something other than the constant it replaces.
 
     Examples
     --------

@@ -47,7 +47,7 @@ def low_rank(spec: GramSpec | None, name: str) -> bool:
 
 
 class WholeOrFactor:
-    """Base of estimators that hold K whole or through a factor: the default is exact, also for `Auto`."""
+    """Base of estimators that hold K whole or through a factor: the default is exact, for `Auto` too."""
 
     gram: GramSpec | None
 

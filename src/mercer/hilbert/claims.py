@@ -116,7 +116,7 @@ def too_wide(kernel: Kernel, width: int | None) -> Claim | None:
 
 
 def _from_series(series: Series, kernel: Kernel, width: int | None) -> Facts:
-    """Pinkus' conditions; degrees are finitely many or progressions, for which those of Muentz hold by themselves."""
+    """Pinkus' conditions; degrees are finitely many or progressions, for which those of Muentz always hold."""
     degrees, start = series.degrees, float(series.coefficients(1)[0])
     definite = ("no coefficient of its power series in the dot product is negative", "HSS Prop. 7")
     if degrees.finite:

@@ -93,7 +93,7 @@ class Kernel(Spec, Shown, ABC):
     bounded: bool = False
     continuous: bool = False  # is known to be
     spectral_support: str | None = None  # where the Fourier transform lives: "everything", "open", "lattice" or "atoms"
-    feature_limit: int | None = None  # so many features suffice for any data; 0 for finitely many
+    feature_limit: int | None = None  # this many features suffice for any data; 0 for finitely many
 
     @derived
     def nonzero(self) -> bool:

@@ -172,7 +172,7 @@ class HasReasons(Protocol):
     """A kernel that knows why it is strict or universal; for others, `mercer.hilbert.properties` derives it."""
 
     def reasons(self, width: int | None) -> Mapping[str, Reason]:
-        """Return what is known of "strict", "universal", "characteristic" and "definite" on so many columns."""
+        """Return what is known of "strict", "universal", "characteristic" and "definite" on this many columns."""
         ...
 
 

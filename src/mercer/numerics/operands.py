@@ -159,7 +159,7 @@ def distance_operands(
         sparse, so become both, and the center is left out.
     center : (d,) array, optional
         A point subtracted from all rows, best amid the data: it keeps cancellation small. One number for each
-        column of X, also where ``columns`` is given.
+        column of X, even where ``columns`` is given.
     scale : (d,) or (len(columns),) array, optional
         Positive length scales, one for each chosen column.
     columns : sequence of int, optional
@@ -360,7 +360,7 @@ def half_distance_tile(
         Array of the operands' dtype.
     reach : float, optional
         Square of the shortest length scale in use (1 where the operands are divided by length scales). With
-        it, also in data that spread over very many length scales distances are exact up to some 30 of them.
+        it, distances are exact up to some 30 length scales, even in data that spread over very many.
 
     Notes
     -----

@@ -115,7 +115,7 @@ def labels(y: Any, warn: bool = True) -> Array:
 
 
 def _is_plain(y: Any, kinds: str, most: int) -> bool:
-    """Whether y is an array of these kinds of numbers, not empty, of up to so many dimensions: most targets are."""
+    """Whether y is an array of these kinds of numbers, not empty, of up to this many dimensions: most targets are."""
     return type(y) is np.ndarray and y.dtype.kind in kinds and 1 <= y.ndim <= most and bool(y.size)
 
 

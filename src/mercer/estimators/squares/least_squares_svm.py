@@ -119,7 +119,7 @@ class LSSVR(Certified, MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
 
     Notes
     -----
-    A sample of weight w counts as w copies, also in the evidence; it is left out with its whole weight. Several
+    A sample of weight w counts as w copies, in the evidence too; it is left out with its whole weight. Several
     targets share the factorisation, and the weights of ``robust``, which look at the mean squared standardised error;
     C and the kernel are chosen before samples are reweighted. In Bayesian notation mu = 1 / s^2 and
     zeta = C / s^2.

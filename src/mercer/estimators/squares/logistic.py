@@ -223,7 +223,7 @@ class KernelLogisticRegression(Certified, ClassifierMixin, KernelEstimator):
         return Multinomial().mean(values)
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """Return the logarithms of the probabilities, shape (m, c); finite also where a probability rounds to zero."""
+        """Return the logarithms of the probabilities, shape (m, c); finite even where a probability rounds to zero."""
         values = self._evaluate(X)
         if values.ndim == 1:
             return -np.column_stack([np.logaddexp(0.0, values), np.logaddexp(0.0, -values)])

@@ -87,7 +87,7 @@ class FastGauss(GramSpec):
         return self._plan(kernel, n, width, max(2**16, min(2**22, 32 * n)))
 
     def _plan(self, kernel: Kernel, n: int, width: int, series: int) -> Plan:
-        """Return the buffers of products with so many numbers of series."""
+        """Return the buffers of products with this many numbers of series."""
         buffers = {"points": 8 * n * (2 * width + 4), "series": 8 * series}
         return Plan(f"{kernel!r} by a fast Gauss transform on {n} samples", buffers, ("gram=Tiles()",))
 

@@ -34,7 +34,7 @@ __public__ = __all__
 
 _PAIRS = 2_000_000  # of nodes in a task, unless one graph has more
 _WORK = 2e7  # multiplications in a tile with attributes
-_DIGITS = 10  # lengths that agree in so many are the same: sums of weights depend on their order
+_DIGITS = 10  # lengths that agree in this many are the same: sums of weights depend on their order
 
 
 class ShortestPath(PatternCount, DifferentiatedByTiles):
@@ -341,7 +341,7 @@ class _Side:
 
 
 def _rounded(lengths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the lengths to so many digits; zero is positive zero."""
+    """Return the lengths to this many digits; zero is positive zero."""
     with np.errstate(divide="ignore"):
         places = np.floor(np.log10(lengths, where=lengths > 0.0, out=np.zeros_like(lengths)))
     scale = 10.0 ** np.clip(_DIGITS - 1 - places, -300, 300)

@@ -106,7 +106,7 @@ class PatternKernel(Tiled, Featured, DifferentiatedByTiles):
 
 
 def require_room(count: int, length: int) -> None:
-    """Raise MemoryBudgetError if so many patterns of so many places cannot be listed."""
+    """Raise MemoryBudgetError if this many patterns of this many places cannot be listed."""
     budget.Plan(f"{count} patterns of {length} places", {"patterns": 64 * (length + 1) * count}).require(None)
 
 

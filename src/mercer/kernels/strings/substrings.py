@@ -38,7 +38,7 @@ __all__ = ["SubstringFunction", "Substrings"]
 __public__ = ["Substrings"]
 
 _TREE_BYTES = 96  # for each symbol, while the tree is made
-_WORK = 2000.0  # a symbol takes about as long as so many floating-point operations
+_WORK = 2000.0  # a symbol takes about as long as this many floating-point operations
 
 
 _EACH = Array(1, low=0.0)
@@ -305,7 +305,7 @@ class SuffixNodes:
     offsets : (n + 1,) array
         Where each string begins.
     longest : int or None
-        Strings are followed no further than so many symbols.
+        Strings are followed no further than this many symbols.
 
     Notes
     -----

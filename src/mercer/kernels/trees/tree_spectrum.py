@@ -493,7 +493,7 @@ class _Legs:
         self.labels, self.length = labels, length
         self.owners = A.ragged.owners
         parents = np.append(node_parents(subtree_sizes(degrees), degrees), -1)
-        self.above = [np.arange(len(labels), dtype=np.intp)]  # the ancestors so many steps up, -1 if there are none
+        self.above = [np.arange(len(labels), dtype=np.intp)]  # the ancestors this many steps up, -1 if there are none
         for _ in range(length):
             self.above.append(parents[self.above[-1]])
         base = int(labels.max(initial=-1)) + 2
@@ -518,7 +518,7 @@ class _Legs:
         return table, self.owners[nodes], columns.astype(np.intp), np.ones(len(nodes))
 
     def bent(self, left: int, right: int) -> Part:
-        """Paths that go up from so many nodes and down to so many in a child further to the right."""
+        """Paths that go up from this many nodes and down to this many in a child further to the right."""
         ours, theirs = self._below(left), self._below(right)
         acc = np.zeros(int(ours[2].max(initial=-1)) + 1), np.empty(len(ours[0]), np.int64)
         total = _join_legs(ours, theirs, acc, (np.empty((0, 3), np.int64), np.empty(0)))
@@ -537,7 +537,7 @@ class _Legs:
         return table, self.owners[tops], columns.astype(np.intp), numbers
 
     def _below(self, count: int) -> tuple[Any, ...]:
-        """Legs of so many nodes: the node above, its child, the name, how many there are, and where one of them ends.
+        """Legs of this many nodes: the node above, its child, the name, how many there are, and where one of them ends.
 
         Sorted by the first three, equal ones taken together.
         """

@@ -23,7 +23,7 @@ __all__ = ["Periodic"]
 __public__ = __all__
 
 _ATOMS = 1e7
-_MANY = 1e15  # beyond so many expected counts a Poisson number is normal to all digits
+_MANY = 1e15  # beyond this many expected counts a Poisson number is normal to all digits
 
 
 class Periodic(Radial):
