@@ -71,8 +71,8 @@ def command() -> None:
             raise RuntimeError(result.output)
 
 
-# A walk may not grow longer; docs/explanation/design.md says why three of them take more than 25 files.
-WALKS: dict[Callable[[], None], int] = {machine: 31, strings: 26, process: 35, two_samples: 23, command: 120}
+# A walk may not grow longer.
+WALKS: dict[Callable[[], None], int] = {machine: 25, strings: 25, process: 25, two_samples: 21, command: 120}
 
 
 def files(walk: Callable[[], None]) -> list[str]:

@@ -30,7 +30,7 @@ def export(package: str) -> list[str]:
     --------
     >>> import mercer.kernels
     >>> mercer.kernels.Gaussian.__module__
-    'mercer.kernels.vectors.gaussian'
+    'mercer.kernels.vectors.pointwise'
     """
     sys.modules[package].__class__ = LazyPackage
     return sorted(homes(package))

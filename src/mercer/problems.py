@@ -1,4 +1,4 @@
-"""Problems as mathematics, and what a solver returns.
+"""Problems as mathematics; what a solver returns is named here too, and defined with the solvers.
 
 A problem is a plain record: an estimator writes it, a solver reads it, and neither knows the other. ``gram``
 is whatever multiplies vectors as the Gram matrix K does.
@@ -6,16 +6,14 @@ is whatever multiplies vectors as the Gram matrix K does.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+import functools
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
 import numpy as np
 
 from mercer.arrays import Floats, Indices
-from mercer.notebooks import table
+from mercer.solvers.solver import Solution, Status, Trace
 
 __all__ = [
     "BoxQP",
@@ -29,7 +27,7 @@ __all__ = [
     "Status",
     "Trace",
 ]
-__saved__ = __all__
+__saved__ = ["BoxQP", "ConvexRisk", "LinearRisk", "LinearSystem", "MulticlassQP", "SmoothRisk", "SparseRisk"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +108,7 @@ class BoxQP:
     lower: Floats
     upper: Floats
     group: Indices | None = None
-    total: Floats = field(default_factory=lambda: np.zeros(1))
+    total: Floats = field(default_factory=functools.partial(np.zeros, 1))
     ridge: float | Floats = 0.0
 
 
@@ -298,118 +296,3 @@ class SmoothRisk(ConvexRisk):
     >>> SmoothRisk(np.eye(2), Logistic(), np.array([1.0, -1.0]), weight=np.ones(2), penalty=0.5).penalty
     0.5
     """
-
-
-class Status(Enum):
-    """How a solver ended; the value of each is a sentence of advice.
-
-    Examples
-    --------
-    >>> Status.STALLED.name
-    'STALLED'
-    """
-
-    CONVERGED = "The tolerance was reached."
-    MAX_ITER = (
-        "The iterations ran out before the tolerance was reached: raise max_iter, loosen tol, or regularise "
-        "more strongly."
-    )
-    TIME = (
-        "The time ran out before the tolerance was reached: raise max_time, loosen tol, or choose an approximate Gram."
-    )
-    STOPPED = "The run was stopped before the tolerance was reached: start again from this solution."
-    UNBOUNDED = (
-        "The problem has no solution: its objective falls without end. Bound the coefficients (a finite C), or use a "
-        "positive definite kernel."
-    )
-    STALLED = "Rounding keeps the tolerance out of reach: loosen tol, regularise more strongly, or scale the samples."
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.value,)  # skops asks this, not __reduce_ex__
-
-    @property
-    def converged(self) -> bool:
-        """Whether the tolerance was reached."""
-        return self is Status.CONVERGED
-
-
-@dataclass(frozen=True, eq=False)
-class Trace:
-    """What happened, iteration by iteration; a direct solver has a trace of one entry.
-
-    Attributes
-    ----------
-    objective : (t,) array
-        Value of what is minimised, summed over the outputs.
-    residual : (t,) array
-        Largest residual over the outputs, as in `Solution`.
-    seconds : (t,) array
-        Time since the start.
-    """
-
-    objective: Floats
-    residual: Floats
-    seconds: Floats
-
-    @classmethod
-    def of(cls, rows: list[tuple[float, float, float]]) -> Trace:
-        """Trace from rows (objective, residual, seconds)."""
-        columns = np.array(rows, dtype=np.float64).reshape(len(rows), 3).T.copy()
-        return cls(columns[0], columns[1], columns[2])
-
-    def __len__(self) -> int:
-        return len(self.residual)
-
-
-def _no_multipliers() -> Floats:
-    return np.zeros(0)
-
-
-def _no_trace() -> Trace:
-    return Trace.of([])
-
-
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """What a solver found, how well, and what of its work can be reused.
-
-    Attributes
-    ----------
-    coef : (n,) or (n, k) array
-        Signed coefficients: f = K coef, plus what the multipliers or the intercept add.
-    status : Status
-        How the solver ended, with advice.
-    residual : float
-        Violation actually reached, computed for the problem as given, without the jitter. For a
-        linear system the largest over the outputs of the length of what is left over that of the right-hand
-        side; for a BoxQP the largest violation of the optimality conditions, in the unit of f.
-    gap : float
-        Duality gap: the objective is above its minimum by no more than this; NaN where it was not computed.
-    weights : (r,) or (r, k) array, optional
-        The same function in the coordinates of the Gram's factor, F^T coef; it has more correct digits.
-    multipliers : (s,) or (s, k) array
-        One per equality constraint; for a border the coefficients of its functions.
-    jitter : float
-        0.0 unless a factorisation needed help.
-    trace : Trace
-        Iteration by iteration.
-    state : object, optional
-        What can be reused for other right-hand sides, such as a factor.
-    details : mapping
-        Figures of the run for a report, by name: pairs moved, hit rate of the row cache, ...
-    """
-
-    coef: Floats
-    status: Status
-    residual: float
-    weights: Floats | None = None
-    multipliers: Floats = field(default_factory=_no_multipliers)
-    jitter: float = 0.0
-    trace: Trace = field(default_factory=_no_trace)
-    state: Any = None
-    gap: float = math.nan
-    details: Mapping[str, Any] = field(default_factory=dict)
-
-    def _repr_html_(self) -> str:
-        figures = {"residual": self.residual, "duality gap": self.gap, "jitter": self.jitter, **self.details}
-        return table(self.status.name.lower().replace("_", " "), figures.items(), self.status.value)

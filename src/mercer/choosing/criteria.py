@@ -167,7 +167,7 @@ class LeaveOneOut(Criterion):
     relearn : bool, default True
         What a kernel that learns from samples (a width "median", document frequencies) does: learn without the sample
         that is left out, for which every model is fitted n times, or, with False, once from all of them, so that errors
-        of samples left out know a little of them.
+        of samples left out are influenced a little by them.
 
     Notes
     -----
@@ -325,7 +325,7 @@ class Evidence(Criterion):
 
 
 class Alignment(Criterion):
-    """Kernel-target alignment; nothing is fitted, so that it says nothing of C or the ridge.
+    """Kernel-target alignment; nothing is fitted, so that it says nothing about C or the ridge.
 
     Seed: [SS] Section 5; [HSS] footnote 1.
 
@@ -369,7 +369,7 @@ def is_margin(model: Any) -> bool:
 
 
 def _ridge_name(model: Any) -> str | None:
-    """Return the parameter that is the ridge; None if the estimator is no linear smoother of this form."""
+    """Return the parameter that is the ridge; None if the estimator is not a linear smoother of this form."""
     if is_a(model, "GaussianProcessRegressor") and model.mean is None and not model.normalize_y:
         return "noise"
     family = family_of(model)

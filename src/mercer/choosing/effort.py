@@ -30,7 +30,7 @@ _FEWEST = 3  # folds until something can be said about chance
 class Effort(Spec):
     """How thoroughly a search looks, and what it may cost: for `mercer.search` and `KernelSearchCV`.
 
-    Seed: none of the five; it is no part of the theory.
+    Seed: none of the five; it is not part of the theory.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Effort(Spec):
     restarts : int, default 2
         Further starts where it has.
     max_time : float, optional
-        Seconds. A search ends with what was seen until then, and fits the best of it.
+        Seconds. A search ends with what it has seen by then, and fits the best of it.
     memory : int or str, optional
         Budget for matrices of cross-validation, which take 12 n^2 bytes each; None is that of the estimator.
     n_threads : int, optional

@@ -2,7 +2,7 @@
 
 Candidates are sorted by what they share: the transformers before the kernel, the kernel as it is learned from a
 training part, and the parameters besides the one along which a family of estimators is fitted together. Each group is
-fitted on the rows and columns of one matrix; what belongs to no group is fitted by itself.
+fitted on the rows and columns of one matrix; what belongs to no group is fitted on its own.
 """
 
 from __future__ import annotations

@@ -18,9 +18,9 @@ from mercer import selection  # whose names are imported when they are used
 from mercer.arrays import Array, Floats, Indices
 from mercer.errors import NotPositiveDefinite
 from mercer.estimators.estimator import KernelEstimator
-from mercer.estimators.reduction import Reduction, class_weights
 from mercer.gram.gram import is_stored, is_undecided
 from mercer.targets import Multiclass
+from mercer.targets.target import Reduction, class_weights
 
 if TYPE_CHECKING:
     from mercer.selection.held_costs import Held
@@ -165,7 +165,7 @@ def _ridge_path(K: Floats, Y: Floats, w: Floats, alphas: Floats, intercept: bool
 
 
 def family_of(model: Any) -> Family | None:
-    """Return what fits several such estimators at once; None if each is fitted by itself."""
+    """Return what fits several such estimators at once; None if each is fitted on its own."""
     if not takes_matrix(model) or getattr(model, "solver", None) is not None or model.max_time is not None:
         return None
     if is_a(model, "SVC"):

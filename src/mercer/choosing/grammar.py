@@ -20,9 +20,9 @@ from mercer.budget import Clock
 from mercer.constraints import Boolean, Integer, OneOf, Optional, Positive, Satisfies
 from mercer.errors import MercerError, ParameterError, TargetError, warn_caller
 from mercer.estimators import GaussianProcessClassifier, GaussianProcessRegressor
-from mercer.free_parameters import free_names, free_values
 from mercer.gram.summands import function_parts, part_shares, summands
 from mercer.kernels import Kernel
+from mercer.spec import free_names, free_values
 from mercer.targets import Multiclass
 
 __all__ = ["ComposedKernel", "compose_kernel"]

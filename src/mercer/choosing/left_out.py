@@ -35,7 +35,7 @@ def left_out_predictions(estimator: Any, X: Any, y: Any, *, relearn: bool = True
     X : raw data or packed samples
     y : (n,) or (n, k) array
     relearn : bool, default True
-        As of `LeaveOneOut`: whether a kernel that learns from samples does so without the one that is left out.
+        As in `LeaveOneOut`: whether a kernel that learns from samples does so without the one that is left out.
 
     Returns
     -------

@@ -115,7 +115,7 @@ class VCBound(_OfMachines):
 
     Notes
     -----
-    Margin and ball are read off the sample, so that the number is a criterion and no bound; r is the radius of the
+    Margin and ball are read off the sample, so that the number is a criterion, not a bound; r is the radius of the
     smallest ball around the samples. With several classes, the mean over pairs.
 
     Examples

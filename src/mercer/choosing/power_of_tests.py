@@ -18,16 +18,15 @@ from mercer.budget import Resources
 from mercer.constraints import Integer, OneOf
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError
-from mercer.free_parameters import free_names
 from mercer.gram.algebra import centred
 from mercer.inference.forms import inner, matrix, paired, pooled
 from mercer.inference.options import FEWER, Limits, require_matrices, resources_of, tell
 from mercer.inference.power import second_order
 from mercer.kernels import Kernel
-from mercer.kernels.abilities import pullback
-from mercer.kernels.kernel import offers
+from mercer.kernels.kernel import offers, pullback
 from mercer.kernels.protocols import Differentiable
 from mercer.selection.hyperparameters import Search, tune
+from mercer.spec import free_names
 
 __all__ = ["tuned_kernel"]
 __public__ = __all__

@@ -185,7 +185,7 @@ def _bounds(space: Any) -> dict[str, tuple[float, float]] | None:
 
 
 def _candidates(estimator: Any, space: Any, bounds: dict[str, tuple[float, float]] | None) -> int | None:
-    """Return between how many kernels is chosen; None between bounds, unless they are of costs or ridges alone."""
+    """Return how many kernels are compared; None between bounds, unless they are of costs or ridges alone."""
     if bounds is None:
         return count_settings(ParameterGrid(space), estimator)
     return 1 if count_settings([_some(space, bounds), {}], estimator) == 1 else None

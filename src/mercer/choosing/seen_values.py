@@ -17,7 +17,7 @@ __all__ = ["SeenFile", "SeenValues", "digest"]
 
 
 def digest(*parts: Any) -> str:
-    """Return a mark of objects that is another one if any of them is: of what cannot be pickled, of its text.
+    """Return a mark of objects that differs if any of them does; of what cannot be pickled, the mark of its text.
 
     Examples
     --------

@@ -31,9 +31,8 @@ from mercer.constraints import is_real
 from mercer.domains.samples import kind_of
 from mercer.errors import CapabilityError, MercerError, ParameterError, TargetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator
-from mercer.free_parameters import free_names
 from mercer.kernels import Kernel
-from mercer.spec import constraints_of
+from mercer.spec import constraints_of, free_names
 
 __all__ = ["Task", "case_of", "on_kernel"]
 

@@ -11,7 +11,7 @@ __all__ = ["is_fraction", "is_missing"]
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether a value is missing: None, pandas' NA, NaN and NaT of any type, also in a tuple.
+    """Return whether a value is missing: None, pandas' NA, NaN and NaT of any type, in a tuple too.
 
     Examples
     --------

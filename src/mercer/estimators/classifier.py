@@ -21,12 +21,12 @@ from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.estimator import require_fitted
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.offered import offered_if, require_fitted_with
-from mercer.estimators.reduction import Reduction, class_weights
 from mercer.estimators.svm.support import SupportVectorMachine, in_one_thread
 from mercer.gram import Gram
 from mercer.problems import BoxQP, ConvexRisk, MulticlassQP, Solution, Status
 from mercer.solvers import Solver
 from mercer.targets import Multiclass
+from mercer.targets.target import Reduction, class_weights
 
 __all__ = ["Part", "SupportVectorClassifier"]
 

@@ -40,7 +40,7 @@ from mercer.gram import (
     Tiles,
 )
 from mercer.gram.auto import Chosen
-from mercer.gram.exact import Dense, exact_choice
+from mercer.gram.exact import Dense, exact_choice, exact_spec
 from mercer.gram.gram import (
     HasEigen,
     has_array,
@@ -363,11 +363,12 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _gram_spec(self, kernel: Kernel, S: Samples) -> GramSpec:
         """Return how K is held: what the user says, or what `Auto` chooses."""
-        spec = getattr(self, "gram", None) or Auto()
+        spec = getattr(self, "gram", None)
+        if spec is None:
+            return exact_spec(kernel, len(S), feature_count(kernel, S), self.memory)
         if not is_undecided(spec) or spec.tol is not None:  # an error is allowed: `_decide` looks at the samples
             return spec
-        count = feature_count(kernel, S)
-        return spec.choose(kernel, len(S), count, self.memory)
+        return spec.choose(kernel, len(S), feature_count(kernel, S), self.memory)
 
     def _chosen_spec(self, kernel: Kernel, S: Samples, run: Run | None = None, n_targets: int = 1) -> GramSpec:
         """Return how K is held where no Gram is built here, and remember what `Auto` says of it."""
@@ -458,10 +459,10 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _planned_gram(self, n_samples: int) -> GramSpec:
         """Return how K will be held, as far as the number of samples and the budget determine it."""
-        spec = getattr(self, "gram", None) or Auto()
-        if not is_undecided(spec):
+        spec = getattr(self, "gram", None)
+        if spec is not None and not is_undecided(spec):
             return spec
-        spec = spec.choose(self._known_kernel(), n_samples, None, self.memory)
+        spec = exact_spec(self._known_kernel(), n_samples, None, self.memory)
         return spec if self._can_use(spec) else Dense()
 
     def _plan_with(self, spec: GramSpec, S: Samples, n_targets: int = 1) -> Plan:

@@ -5,6 +5,11 @@ callbacks as a hundred steps. A callback that answers true, or a clock that has 
 
 A model keeps what it needs to predict. Of the training data it is known only where they are: by weak references, which
 keep nothing alive, are not copied or saved with the model, and answer only if the data are still as they were.
+
+If y becomes a y + b, the process that describes it is a f + b: sizes of kernels and noises are multiplied by a^2, all
+other parameters stay. A search finds that if its starts and bounds, which `Units` gives, are multiplied by a^2 too, and
+if it measures the evidence from that of white noise: log p(y) alone falls by W log a, W the sum of the weights, and
+what is small beside it depends on a.
 """
 
 from __future__ import annotations
@@ -15,20 +20,24 @@ import math
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
+from mercer import kernels  # whose names are imported when they are used
 from mercer.arrays import Array, Floats, Indices
 from mercer.budget import Clock, Resources, one_reading
 from mercer.domains import Samples
-from mercer.errors import TargetError, TimeBudgetError
+from mercer.errors import TargetError, TimeBudgetError, warn_caller
+from mercer.kernels import Kernel
 from mercer.problems import Status
-from mercer.runtime.checkpoints import Kept, Store
-from mercer.runtime.tiling import Stopped, raising_interrupts
+from mercer.runtime.checkpoints import Store
+from mercer.runtime.tiling import Kept, Stopped, raising_interrupts
 from mercer.solvers.solver import Monitor
-from mercer.spec import checked_once
+from mercer.spec import checked_once, free_names
 from mercer.targets import Target
 from mercer.targets.target import sample_weights
 
@@ -36,11 +45,14 @@ __all__ = [
     "Computed",
     "Run",
     "Training",
+    "Units",
     "fitting",
     "frozen",
     "protect",
     "scattered",
     "seal_computed",
+    "sizes",
+    "warn_of_search",
     "weighted",
     "whole",
     "recall",
@@ -48,6 +60,10 @@ __all__ = [
 ]
 
 STEPS = 100
+WHITE = 1e-2  # log evidence by which a process must be better than white noise, to be more than that
+NOISE = 0.1  # where its search starts, as a share of the variance of y
+_LEAST, _MOST = 1e-8, 10.0  # the noise, as a share of the variance
+_AROUND = 1e5  # how far a number that was given may go
 _CALLBACK_STATE = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
 
 
@@ -423,3 +439,115 @@ def _mark(data: Any) -> bytes:
         return b""
     some = array.flat[:: max(1, array.size // _SOME)]  # a copy of these only, however the array is laid out
     return hashlib.sha256(some.tobytes()).digest()
+
+
+# what a search for hyper-parameters must know of the units of y -------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Mean and variance of targets, in the unit of the caller.
+
+    Attributes
+    ----------
+    mean : (k,) array
+        m, or zeros where y is taken as it is.
+    variances : (k,) array
+        Mean squares about m; one where they are zero.
+    """
+
+    mean: Floats
+    variances: Floats
+
+    @classmethod
+    def of(cls, y: Floats, weight: Floats, centred: bool = True) -> Units:
+        """Units of targets (n, k), NaN where they were not observed.
+
+        Where some are missing, the means are those of complete samples, if there are two: what relates the outputs then
+        relates their means as well.
+
+        Examples
+        --------
+        >>> Units.of(np.array([[101.0], [103.0]]), np.ones(2)).mean
+        array([102.])
+        """
+        seen = ~np.isnan(y)
+        w = np.where(seen, weight[:, None], 0.0)
+        whole = seen.all(axis=1, keepdims=True)
+        share = np.where(whole, w, 0.0) if np.count_nonzero(whole) > 1 else w
+        total = w.sum(axis=0)
+        mean = np.zeros(y.shape[1])
+        left = np.where(seen, y, 0.0)
+        for _ in range(2 if centred else 0):  # the second time takes away what rounding has left of a large mean
+            step = np.einsum("ij,ij->j", share, left) / share.sum(axis=0)
+            mean, left = mean + step, np.where(seen, y - (mean + step), 0.0)
+        largest = np.abs(left).max(axis=0, initial=0.0)  # squares of small numbers vanish
+        unit = np.where(largest > 0.0, largest, 1.0)
+        square = np.einsum("ij,ij->j", w, (left / unit) ** 2) / total * unit * unit
+        # equal targets differ from their mean by rounding alone
+        equal = np.sqrt(square) <= 4.0 * np.finfo(np.float64).eps * np.abs(mean)
+        return cls(mean, np.where(equal | ~((square > 0.0) & (square < np.inf)), 1.0, square))
+
+    @property
+    def variance(self) -> float:
+        """Mean over the outputs."""
+        return float(np.mean(self.variances))
+
+    def noise(self, given: Any = None) -> float:
+        """Where the search for a noise starts: as given, or a tenth of the variance."""
+        return NOISE * self.variance if given is None else float(given)
+
+    def noise_limits(self, start: float) -> tuple[float, float]:
+        """How far a noise may go that starts here."""
+        return hull(start, _LEAST * self.variance, _MOST * self.variance)
+
+
+def hull(start: float, low: float, high: float) -> tuple[float, float]:
+    """From low to high, and beyond where a number far from them was given."""
+    return (low, high) if low <= start <= high else (min(low, start / _AROUND), max(high, start * _AROUND))
+
+
+def sizes(kernel: Kernel) -> dict[str, float]:
+    """Free parameters that multiply a kernel, by name: they have the unit of y squared.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> sizes(2.0 * Gaussian(1.0) + 3.0 * Linear())
+    {'0__scale': 2.0, '1__scale': 3.0}
+    """
+    parts = {"": kernel, **{f"{name}__": part for name, part in kernel.get_params().items()}}
+    found = {f"{name}scale": float(part.scale) for name, part in parts.items() if isinstance(part, kernels.Scaled)}
+    return {name: found[name] for name in free_names(kernel) if name in found}
+
+
+def warn_of_search(held: Mapping[str, float], moved: Mapping[str, float], gain: float, kernel: Kernel) -> None:
+    """Warn of parameters at their bounds, and of an evidence that is that of white noise.
+
+    Parameters
+    ----------
+    held, moved : mapping of name to float
+        Parameters at a bound, and all that were moved; see `moved_parameters`.
+    gain : float
+        Log evidence less that of white noise of the best variance; infinite where that is not known.
+    kernel : Kernel
+        What was found.
+    """
+    if held:
+        warn_caller(
+            f"The evidence is largest at a bound of {_words(held)}; it would still rise beyond. Give other "
+            f"bounds={{...}}, hold the parameter by fixed={tuple(held)!r}, or write another kernel.",
+            ConvergenceWarning,
+        )
+    own = {name: value for name, value in moved.items() if name in free_names(kernel)}
+    if own and gain <= WHITE:
+        size = "" if sizes(kernel) else f" {kernel!r} has no size of its own: write 1.0 * {kernel!r}."
+        warn_caller(
+            f"The evidence found is that of white noise: the kernel explains nothing of y at {_words(own)}.{size} "
+            "Start elsewhere (kernel, restarts=5), or take it that X says nothing about y.",
+            ConvergenceWarning,
+        )
+
+
+def _words(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} = {value:.3g}" for name, value in values.items())

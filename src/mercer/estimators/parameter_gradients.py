@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from mercer import free_parameters
 from mercer.arrays import Floats
 from mercer.budget import Plan, Resources
 from mercer.domains import Samples
@@ -21,7 +20,8 @@ from mercer.errors import CapabilityError
 from mercer.gram import Dense, Expansion, FeatureExpansion, GramSpec, Nystrom
 from mercer.gram.gram import has_features, has_landmarks, is_factored, is_stored, is_undecided
 from mercer.kernels import Kernel
-from mercer.kernels.abilities import pullback
+from mercer.kernels.kernel import pullback
+from mercer.spec import chain, constrained, free_names, unconstrain
 
 __all__ = ["KernelFactor", "MovingKernel", "WholeOrFactor", "combined", "low_rank", "rank_of"]
 
@@ -47,7 +47,7 @@ def low_rank(spec: GramSpec | None, name: str) -> bool:
 
 
 class WholeOrFactor:
-    """Base of estimators that hold K whole or through a factor: the default is exact, also for `Auto`."""
+    """Base of estimators that hold K whole or through a factor: the default is exact, for `Auto` too."""
 
     gram: GramSpec | None
 
@@ -107,7 +107,7 @@ class KernelFactor:
     def pullback(self, slope: Floats) -> Floats:
         """Return the derivative in the free parameters, (p,), of a function of F F^T, from that in F, (n, r)."""
         kernel, gram = self.kernel, self.gram
-        if not free_parameters.free_names(kernel):
+        if not free_names(kernel):
             return np.zeros(0)
         if not has_landmarks(gram):
             return self._by_differences(slope)
@@ -117,16 +117,16 @@ class KernelFactor:
         return found - 0.5 * pullback(kernel, Z, Z, 0.5 * (inner + inner.T))
 
     def _by_differences(self, slope: Floats) -> Floats:
-        theta = free_parameters.unconstrain(self.kernel)
+        theta = unconstrain(self.kernel)
         out = np.empty(len(theta))
         for place in range(len(theta)):
             ends = []
             for sign in (1.0, -1.0):
                 moved = theta.copy()
                 moved[place] += sign * _STEP
-                ends.append(float(np.vdot(slope, self.owner.built(free_parameters.constrained(self.kernel, moved)))))
+                ends.append(float(np.vdot(slope, self.owner.built(constrained(self.kernel, moved)))))
             out[place] = (ends[0] - ends[1]) / (2.0 * _STEP)
-        return out / free_parameters.chain(self.kernel, np.ones(len(theta)))  # of raw values, as derivatives are given
+        return out / chain(self.kernel, np.ones(len(theta)))  # of raw values, as derivatives are given
 
 
 class MovingKernel:

@@ -74,7 +74,7 @@ def per_view(name: str, given: Any, count: int) -> tuple[Any, ...]:
 
 
 def reads_other_things(kernel: Any) -> bool:
-    """Return whether a kernel compares something else than rows of numbers.
+    """Return whether a kernel compares something other than rows of numbers.
 
     Examples
     --------

@@ -126,7 +126,7 @@ def _is_enough(y: Array, task: str) -> bool:
 
 
 def _blocks(time: Indices, count: int) -> Indices:
-    """Return which of so many stretches of time each row is in; rows of one time are in the same."""
+    """Return which of this many stretches of time each row is in; rows of one time are in the same."""
     before = np.searchsorted(np.sort(time), time, side="left")
     return np.minimum(before * count // len(time), count - 1)
 

@@ -63,7 +63,7 @@ class Family:
 
 
 def families(aim: Aim, y: Array) -> list[Family]:
-    """Return the machines for targets y that a model of so many rows can have, the quickest first."""
+    """Return the machines for targets y that a model of this many rows can have, the quickest first."""
     if aim.task == "regression":
         safe = 1e-50 < aim.unit < 1e50 and aim.n <= MOST_MARGIN  # squares neither overflow nor vanish
         return [RIDGE, TUBE] if safe else [RIDGE]

@@ -20,9 +20,9 @@ from mercer.constraints import Boolean, Fixed, Interval, Optional
 from mercer.domains import Samples, Vectors
 from mercer.domains.samples import packed
 from mercer.errors import CapabilityError, MemoryBudgetError, NotPositiveDefinite, TimeBudgetError
-from mercer.gram.exact import Dense, Option, Tiles, choice_record, exact_choice
+from mercer.gram.exact import Dense, Option, Tiles, choice_record, exact_choice, exact_spec
 from mercer.gram.gram import Gram, GramSpec, has_features, is_approximate_factor, is_transform
-from mercer.kernels.kernel import Kernel, feature_count, offers, pair_terms
+from mercer.kernels.kernel import Kernel, feature_count, offers
 from mercer.kernels.protocols import HasFrequencies
 
 __all__ = ["Auto", "Chosen", "choice_in_words"]
@@ -109,14 +109,7 @@ class Auto(GramSpec):
 
     def choose(self, kernel: Kernel, n: int, features: int | None = None, memory: Memory = None) -> GramSpec:
         """Return the exact choice for n samples and, if there is a finite map, its number of features."""
-        allowed = budget(memory)
-        if self.features and features is not None and features < n:
-            primal = mercer.gram.Features()
-            if primal.plan(kernel, n, features, memory).total <= allowed:
-                return primal
-        if 8 * n * n <= allowed:
-            return Dense()
-        return Tiles() if pair_terms(kernel) is None else mercer.gram.Kronecker()
+        return exact_spec(kernel, n, features if self.features else None, memory)
 
     def build(self, kernel: Kernel, samples: Samples, resources: Resources = UNLIMITED) -> Gram:
         """Build what the rule chooses."""

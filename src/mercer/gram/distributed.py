@@ -234,7 +234,7 @@ class Layout:
 
     @classmethod
     def of(cls, kernel: Kernel, samples: Samples, block: int) -> Layout:
-        """Blocks of so many rows, or those of a file."""
+        """Blocks of this many rows, or those of a file."""
         source: Any = getattr(samples, "source", None)
         if source is None or not source.filed or not isinstance(samples.places, slice):  # pyright: ignore
             prepared = samples if samples.is_streamed else kernel.prepare(samples)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import mercer.gram  # for rarely chosen ways: names are imported on use
 from mercer.arrays import Floats, Index, Indices
 from mercer.budget import UNLIMITED, Bytes, Memory, Plan, Resources, budget, format_bytes, parse_bytes
 from mercer.constraints import OneOf, Optional
@@ -17,10 +18,10 @@ from mercer.gram.expansion import Expansion, FeatureExpansion, fits_single, prod
 from mercer.gram.gram import Cross, Gram, GramSpec, gram_plan, has_features
 from mercer.gram.repair import POLICIES, Mend, Repair, mended, repair_plan
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import Kernel, fill
+from mercer.kernels.kernel import Kernel, fill, pair_terms
 from mercer.spec import derived
 
-__all__ = ["Dense", "Tiles", "exact_choice"]
+__all__ = ["Dense", "Tiles", "exact_choice", "exact_spec"]
 __public__ = ["Dense", "Tiles"]
 
 
@@ -404,6 +405,28 @@ class TileGram(Gram):
         small._chosen = None, small._comparison
         small._rough = None if self._rough is None else self._rough.narrow(chosen, chosen)
         return small
+
+
+def exact_spec(kernel: Kernel, n: int, features: int | None = None, memory: Memory = None) -> GramSpec:
+    """Return how K of n samples is held exactly: by fewer features than samples, in one array, or in tiles.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    n : int
+    features : int, optional
+        How many the kernel has on the samples, if there is a finite map that may be used.
+    memory : bytes, optional
+        What may be allocated.
+    """
+    allowed = budget(memory)
+    if features is not None and features < n:
+        primal = mercer.gram.Features()
+        if primal.plan(kernel, n, features, memory).total <= allowed:
+            return primal
+    if 8 * n * n <= allowed:
+        return Dense()
+    return Tiles() if pair_terms(kernel) is None else mercer.gram.Kronecker()
 
 
 class Option(NamedTuple):

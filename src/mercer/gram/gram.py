@@ -236,7 +236,7 @@ class Cross:
 
 
 def tile_bytes(kernel: Kernel, n_threads: int | None = None, columns: int | None = None) -> int:
-    """Return the bytes of the tiles of K that are computed at once, of at most so many columns."""
+    """Return the bytes of the tiles of K that are computed at once, of at most this many columns."""
     try:
         count = 1 + len(list(bases_of(kernel)))
     except ParameterError:  # of a kernel that has not learned yet, which is one that compares by distances

@@ -18,8 +18,8 @@ from mercer.errors import MercerError
 from mercer.kernels.algebra.functions import Exp, Normalized, PolynomialOf, Power
 from mercer.kernels.algebra.maps import Composed, Selected
 from mercer.kernels.algebra.pair_products import DirectSum, Tensor
-from mercer.kernels.algebra.sums import Constant, Product, Scaled, Sum
-from mercer.kernels.composite import Composite, Wrapped
+from mercer.kernels.algebra.sums import Constant, Product, Sum
+from mercer.kernels.composite import Composite, Scaled, Wrapped
 from mercer.kernels.kernel import Kernel, feature_count, offers
 from mercer.kernels.monomials import monomial_count
 from mercer.kernels.power_series import Series
@@ -116,7 +116,7 @@ def too_wide(kernel: Kernel, width: int | None) -> Claim | None:
 
 
 def _from_series(series: Series, kernel: Kernel, width: int | None) -> Facts:
-    """Pinkus' conditions; degrees are finitely many or progressions, for which those of Muentz hold by themselves."""
+    """Pinkus' conditions; degrees are finitely many or progressions, for which those of Muentz always hold."""
     degrees, start = series.degrees, float(series.coefficients(1)[0])
     definite = ("no coefficient of its power series in the dot product is negative", "HSS Prop. 7")
     if degrees.finite:

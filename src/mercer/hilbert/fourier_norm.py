@@ -21,10 +21,9 @@ from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.gram.expansion import Expansion
 from mercer.hilbert.bochner import SpectralMeasure, spectral_measure
 from mercer.hilbert.spectral_pieces import Piece
-from mercer.kernels.algebra.sums import Scaled
+from mercer.kernels.composite import Scaled
 from mercer.kernels.kernel import Kernel
-from mercer.kernels.vectors.gaussian import Gaussian
-from mercer.kernels.vectors.pointwise import dense
+from mercer.kernels.vectors.pointwise import Gaussian, dense
 from mercer.kernels.vectors.radial import Matern
 from mercer.numerics.hankel import Panels, radial_transform, resolve
 

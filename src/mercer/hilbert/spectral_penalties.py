@@ -170,7 +170,7 @@ class ElasticNuclear(SpectralPenalty):
 
 
 class Rank(SpectralPenalty):
-    r"""At most so many singular values: matrices of low rank, by a hard threshold.
+    r"""At most a given number of singular values: matrices of low rank, by a hard threshold.
 
     .. math:: \Omega(W) = 0 \text{ if } \mathrm{rank}(W) \le r, \quad \infty \text{ otherwise}
 

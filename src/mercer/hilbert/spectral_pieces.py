@@ -22,7 +22,8 @@ from mercer.domains import Vectors
 from mercer.errors import CapabilityError
 from mercer.kernels.algebra.functions import Exp, Normalized, PolynomialOf, Power
 from mercer.kernels.algebra.maps import Selected
-from mercer.kernels.algebra.sums import Product, Scaled, Sum
+from mercer.kernels.algebra.sums import Product, Sum
+from mercer.kernels.composite import Scaled
 from mercer.kernels.kernel import Kernel, offers
 from mercer.kernels.protocols import HasFrequencies
 from mercer.kernels.vectors.compact import Epanechnikov, Wendland

@@ -23,7 +23,8 @@ from mercer.inference.options import FEWER, Limits, part_of, require_matrices, r
 from mercer.inference.result import Null, TestResult, concluded, finite
 from mercer.inference.tests import generator
 from mercer.kernels import Gaussian, Kernel, RationalQuadratic
-from mercer.kernels.algebra.sums import Scaled, Sum
+from mercer.kernels.algebra.sums import Sum
+from mercer.kernels.composite import Scaled
 from mercer.runtime.tiling import run_tasks, spans
 
 __all__ = ["stein_discrepancy", "stein_test"]

@@ -14,7 +14,6 @@ import scipy.sparse as sp
 
 from mercer.domains import Frames, Pairs, Samples, Similarities, Strings, Vectors
 from mercer.errors import ModelError
-from mercer.estimators.reduction import Reduction
 from mercer.gram import Expansion, FeatureExpansion
 from mercer.kernels import Kernel
 from mercer.kernels.kmers import Kmers
@@ -22,6 +21,7 @@ from mercer.numerics.ragged import Ragged
 from mercer.selection import Sigmoid
 from mercer.sparse_checks import sparse_fault
 from mercer.targets import Binary, Multiclass, Real
+from mercer.targets.target import Reduction
 
 __all__ = ["check_record", "check_sparse"]
 

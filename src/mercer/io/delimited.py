@@ -40,7 +40,7 @@ DELIMITERS = {"\t": "a tab", ";": "a semicolon", ",": "a comma"}  # in the order
 _HEAD = 2**16  # bytes and
 _SAMPLE = 50  # rows looked at for the delimiter
 _CHUNK = 2**17  # fields converted at a time,
-_HEIGHT = 2**13  # in so many rows at most
+_HEIGHT = 2**13  # in this many rows at most
 _SHARED = 2**14  # distinct texts before it is asked whether sharing equal ones pays
 _TEXTS = ("category", "text", "identifier")  # kinds that keep the spelling, whatever it is
 

@@ -154,8 +154,8 @@ class _Reading:
     def _needed(self, metadata: Any, schema: Any) -> int:
         """Return about how many bytes reading takes at its peak, from what the file says of itself.
 
-        A number, a truth value and a date take so many bytes each; a text a reference, and its letters, hash and place
-        in a table once for each time they are stored: many rows of few words are stored once.
+        A number, a truth value and a date take this many bytes each; a text a reference, and its letters, hash and
+        place in a table once for each time they are stored: many rows of few words are stored once.
         """
         rows, types = metadata.num_rows, self.pa.types
         stored: dict[str, int] = {}

@@ -66,7 +66,7 @@ def registry() -> Mapping[str, type]:
     Examples
     --------
     >>> registry()["kernel:Gaussian"]
-    <class 'mercer.kernels.vectors.gaussian.Gaussian'>
+    <class 'mercer.kernels.vectors.pointwise.Gaussian'>
     """
     found: dict[str, type] = {}
     for name in _homes():

@@ -18,8 +18,8 @@ from mercer.kernels.algebra.span import Complement as Complement
 from mercer.kernels.algebra.span import Subspace as Subspace
 from mercer.kernels.algebra.sums import Constant as Constant
 from mercer.kernels.algebra.sums import Product as Product
-from mercer.kernels.algebra.sums import Scaled as Scaled
 from mercer.kernels.algebra.sums import Sum as Sum
+from mercer.kernels.composite import Scaled as Scaled
 from mercer.kernels.custom import Custom as Custom
 from mercer.kernels.graphs.assignment import WeisfeilerLehmanAssignment as WeisfeilerLehmanAssignment
 from mercer.kernels.graphs.assignment import WeisfeilerLehmanWasserstein as WeisfeilerLehmanWasserstein
@@ -108,7 +108,6 @@ from mercer.kernels.vectors.dot import Linear as Linear
 from mercer.kernels.vectors.dot import Polynomial as Polynomial
 from mercer.kernels.vectors.dot import PowerSeries as PowerSeries
 from mercer.kernels.vectors.dot import Sigmoid as Sigmoid
-from mercer.kernels.vectors.gaussian import Gaussian as Gaussian
 from mercer.kernels.vectors.great_circle import Haversine as Haversine
 from mercer.kernels.vectors.histogram import AdditiveChiSquared as AdditiveChiSquared
 from mercer.kernels.vectors.histogram import ChiSquared as ChiSquared
@@ -121,6 +120,7 @@ from mercer.kernels.vectors.nonstationary import Gibbs as Gibbs
 from mercer.kernels.vectors.overlaps import Jaccard as Jaccard
 from mercer.kernels.vectors.overlaps import OverlapCoefficient as OverlapCoefficient
 from mercer.kernels.vectors.periodic import Periodic as Periodic
+from mercer.kernels.vectors.pointwise import Gaussian as Gaussian
 from mercer.kernels.vectors.pyramidal import Pyramidal as Pyramidal
 from mercer.kernels.vectors.radial import Cauchy as Cauchy
 from mercer.kernels.vectors.radial import Exponential as Exponential

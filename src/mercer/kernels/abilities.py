@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -16,17 +15,11 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.domains import Samples
 from mercer.domains.samples import packed_pair
-from mercer.free_parameters import free_names, free_values
-from mercer.kernels import protocols
-from mercer.kernels.comparison import Comparison, View
-from mercer.kernels.kernel import Kernel, grain_of, offers
+from mercer.kernels.comparison import View
+from mercer.kernels.kernel import Kernel, pull_by
 from mercer.kernels.protocols import Pullback
-from mercer.runtime.tiling import Monitor, run_tasks, tile_grid
 
-__all__ = [
-    "Differentiated", "DifferentiatedByTiles", "DifferentiatedInInputs", "Featured", "block_derivative", "derivative",
-    "pull", "pullback",
-]  # fmt: skip
+__all__ = ["Differentiated", "DifferentiatedByTiles", "DifferentiatedInInputs", "Featured"]
 
 
 class _Door(ABC):
@@ -77,7 +70,7 @@ class DifferentiatedByTiles(Differentiated):
         """
         weights = functools.partial(_tile_of, np.asarray(W, dtype=float), B is A)
         kernel = cast(Kernel, self)
-        return _pull(lambda view: self.value_and_pullback(view.part(kernel)), kernel, A, B, weights, None, None)
+        return pull_by(lambda view: self.value_and_pullback(view.part(kernel)), kernel, A, B, weights, None, None)
 
 
 class DifferentiatedInInputs(_Door):
@@ -89,97 +82,6 @@ class DifferentiatedInInputs(_Door):
 
     @abstractmethod
     def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats: ...
-
-
-def derivative(view: View, kernel: Kernel) -> tuple[Floats, Pullback]:
-    """Return a kernel's values on a tile and the pullback to its parameters; neither may be overwritten."""
-    part = view.part(kernel)
-    if offers(kernel, protocols.TileDifferentiable) and _pulls_tiles(type(kernel)):
-        return kernel.value_and_pullback(part)
-    return block_derivative(part, kernel)
-
-
-def block_derivative(view: View, kernel: Kernel) -> tuple[Floats, Pullback]:
-    """Return the same as `derivative` for a kernel that differentiates whole blocks, or has no parameters."""
-    if not len(free_values(kernel)):
-        return kernel.tile(view), _nothing
-    sides = view.sides
-    return kernel.tile(view), lambda W: pullback(kernel, *sides, W)
-
-
-def pullback(kernel: Kernel, A: Samples, B: Samples, W: Floats) -> Floats:
-    """Return sum_ij W_ij dk(a_i, b_j)/dtheta, (p,), which is empty for a kernel without free parameters."""
-    if offers(kernel, protocols.Differentiable) or free_names(kernel):
-        return kernel.pullback(A, B, W)
-    return np.zeros(0)
-
-
-@functools.cache
-def _pulls_tiles(cls: type) -> bool:
-    """Return whether a class differentiates tiles, without a subclass of it that differentiates whole blocks."""
-    for member in cls.__mro__:
-        if "value_and_pullback" in vars(member):
-            return True
-        if "pullback" in vars(member) or "_pullback" in vars(member):
-            return False
-    return False
-
-
-def _nothing(W: Floats) -> Floats:
-    return np.empty(0)
-
-
-def pull(
-    kernel: Kernel,
-    A: Samples,
-    B: Samples,
-    weights: Callable[[slice, slice], Floats],
-    *,
-    n_threads: int | None = None,
-    monitor: Monitor | None = None,
-) -> Floats:
-    """Return sum_ij W_ij dk(a_i, b_j)/dtheta, (p,), tile by tile: nothing of the size of W is allocated.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    A, B : Samples
-        Prepared; ``B is A`` computes half of the tiles.
-    weights : callable
-        ``weights(rows, columns)`` returns W for the tile of two slices. If ``B is A``, only tiles on and above the
-        diagonal are asked for, and one above includes its mirror image: W_ij + W_ji.
-    n_threads, monitor : optional
-        As in `mercer.runtime.tiling.run_tasks`.
-
-    Notes
-    -----
-    The sum is taken in a fixed order: it does not depend on the number of threads.
-    """
-    return _pull(functools.partial(derivative, kernel=kernel), kernel, A, B, weights, n_threads, monitor)
-
-
-def _pull(
-    differentiate: Callable[[View], tuple[Floats, Pullback]],
-    kernel: Kernel,
-    A: Samples,
-    B: Samples,
-    weights: Callable[[slice, slice], Floats],
-    n_threads: int | None,
-    monitor: Monitor | None,
-) -> Floats:
-    count = len(free_values(kernel))
-    if count == 0 or not len(A) or not len(B):
-        return np.zeros(count)
-    comparison = Comparison(kernel, A, B, np.float64)
-    grid = tile_grid(len(A), len(B), 8, symmetric=comparison.symmetric, side=grain_of(kernel, comparison))
-    parts: list[Any] = [None] * len(grid)
-
-    def work(place: int) -> None:
-        _, back = differentiate(comparison.at(*grid[place]))
-        parts[place] = back(weights(*grid[place]))
-
-    run_tasks(range(len(grid)), work, n_threads=n_threads, monitor=monitor)
-    return np.sum(parts, axis=0)
 
 
 def _tile_of(W: Floats, symmetric: bool, rows: slice, columns: slice) -> Floats:

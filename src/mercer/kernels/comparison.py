@@ -440,7 +440,7 @@ LANES = 4  # strings that compiled loops take at a time
 
 
 def side_of_tiles(comparison: Comparison, cells: float, multiple: int = 1) -> int:
-    """Return the side of tiles whose pairs of sequences have so many pairs of places in all, a multiple of a number."""
+    """Return the side of tiles whose pairs of sequences have this many pairs of places, a multiple of a number."""
     sides: tuple[Any, ...] = comparison.sides(())
     lengths = [max(1.0, float(S.lengths.mean())) if len(S) else 100.0 for S in sides]
     side = int(np.sqrt(cells / (lengths[0] * lengths[1])))

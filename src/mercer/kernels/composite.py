@@ -1,7 +1,9 @@
-"""What all nodes of the kernel algebra share: they pass data and requests on to their terms."""
+"""What all nodes of the kernel algebra share, and multiples: they pass data and requests on to their terms."""
 
 from __future__ import annotations
 
+import importlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, ClassVar, cast
@@ -11,15 +13,30 @@ import scipy.sparse as sp
 
 from mercer import domains  # whose names are imported when they are used
 from mercer.arrays import Floats
-from mercer.constraints import InstanceOf, Satisfies
+from mercer.constraints import InstanceOf, Interval, Satisfies
 from mercer.domains import WHOLE, Frames, Samples, Vectors, Whole
 from mercer.errors import DomainError
-from mercer.kernels.abilities import pullback
-from mercer.kernels.comparison import Base, Path
-from mercer.kernels.kernel import Kernel, Tiled, bases_of, narrowed, offered, offers, overflow_error
-from mercer.kernels.protocols import HasSeries
+from mercer.kernels.abilities import DifferentiatedByTiles, DifferentiatedInInputs, Featured
+from mercer.kernels.comparison import Base, Path, View
+from mercer.kernels.kernel import (
+    Kernel,
+    Tiled,
+    bases_of,
+    derivative,
+    feature_count,
+    log_integral,
+    narrowed,
+    offers,
+    overflow_error,
+    pair_terms,
+    pullback,
+)
+from mercer.kernels.power_series import Series
+from mercer.kernels.protocols import HasSeries, PairTerm, Pullback
 from mercer.runtime.tiling import all_finite
-from mercer.spec import derived
+from mercer.spec import derived, free_names
+
+__public__ = ["Scaled"]
 
 SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly a node's text binds, loosest first
 
@@ -236,14 +253,145 @@ class Inheriting(ABC):
         return self._follows("universal")
 
 
+class Scaled(Inheriting, Wrapped, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
+    r"""A kernel times a number that is not negative.
+
+    .. math:: k(x, x') = a \, k_1(x, x'), \qquad a \ge 0
+
+    Seed: [STS] Theorem 7; [HSS] Proposition 5 (i).
+
+    Parameters
+    ----------
+    scale : float
+        The number a. Negative values are refused: -k is not positive definite.
+    kernel : Kernel
+
+    Notes
+    -----
+    Written ``a * k`` and never simplified, so that a stays a parameter of its own.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> (2.0 * Linear())([[1.0, 1.0]])
+    array([[4.]])
+    """
+
+    constraints = {"scale": Interval(0.0, np.inf, closed="left")}
+    formula = r"a \, k_1(x, x')"
+    tightness = PRODUCT
+    cost = "that of the kernel"
+
+    def __init__(self, scale: float, kernel: Kernel) -> None:
+        self.scale = scale
+        self.kernel = kernel
+
+    @derived
+    def order(self) -> int | None:
+        """That of the kernel."""
+        return self.kernel.order
+
+    def source(self, name: str, of: Callable[[Kernel], Any]) -> Kernel | None:
+        """The kernel, unless the scale is zero."""
+        return self.kernel if self.scale > 0 and of(self.kernel) else None
+
+    @derived
+    def nonzero(self) -> bool:
+        """That of the kernel, unless the scale is zero."""
+        return self.scale > 0 and self.kernel.nonzero
+
+    @derived
+    def injective(self) -> bool:
+        """That of the kernel, unless the scale is zero."""
+        return self.scale > 0 and self.kernel.injective
+
+    def pair_terms(self) -> tuple[PairTerm, ...] | None:
+        """Return the products of the kernel, times a."""
+        found = pair_terms(self.kernel)
+        return found and tuple(term._replace(weight=float(self.scale) * term.weight) for term in found)
+
+    def compile(self, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
+        """Return f(x) = sum_i coef_i k(s_i, x) of pairs by matrices between their members; of others None."""
+        return pair_function(self, samples, coef)
+
+    def series(self) -> Series:
+        """Return a times the kernel's series."""
+        return Series.of([float(self.scale)]) * self.kernel.series()
+
+    def tile(self, view: View) -> Floats:
+        """Multiply the kernel's tile."""
+        tile = view.value(self.kernel)
+        with np.errstate(over="ignore"):
+            tile *= tile.dtype.type(self.scale)
+        return self.guarded(tile)
+
+    def _diag(self, A: Samples) -> Floats:
+        """Multiply the kernel's diagonal."""
+        return self.scale * self._diags(A)[0]
+
+    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
+        """Return the kernel's features times sqrt(a)."""
+        matrix, keys = self.kernel.features(narrowed(self.kernel, A), keys)
+        return matrix * np.sqrt(self.scale), keys
+
+    def _feature_count(self, A: Samples) -> int | None:
+        """Return the kernel's number of features."""
+        return feature_count(self.kernel, narrowed(self.kernel, A))
+
+    def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
+        """Draw from the kernel's spectral measure (normalised to mass one)."""
+        return self.kernel.frequencies(rng, count, width)
+
+    def log_integral(self, width: int) -> float | None:
+        """Return log of the scaled integral."""
+        found = log_integral(self.kernel, width)
+        return None if found is None or not self.scale > 0.0 else found + math.log(self.scale)
+
+    def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
+        """Multiply the kernel's tile; the derivative in a is the tile itself."""
+        value, back = derivative(view, self.kernel)
+        scaled = view.empty()
+        with np.errstate(over="ignore"):
+            np.multiply(value, float(self.scale), out=scaled)
+        return scaled, lambda W: np.concatenate([[np.vdot(W, value)], self.scale * back(W)])
+
+    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
+        """Return the kernel's derivative times a."""
+        return self.scale * self.kernel.pullback_inputs(A, B, W)
+
+    def latex(self, of: Callable[[Any], str]) -> str:
+        """Return the number and the formula of the kernel."""
+        return rf"{self.scale:.6g} \, {factor(self.kernel, of)}"
+
+    def __repr__(self) -> str:
+        return f"{np.asarray(self.scale).item()!r} * {enclosed(self.kernel, POWER)}"
+
+
+def pair_function(kernel: Kernel, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
+    """Return f(x) = sum_i coef_i k(s_i, x) of pairs by matrices between their members; of others None."""
+    if pair_terms(kernel) is None or not isinstance(samples, domains.Pairs):  # others do not import kernels on pairs
+        return None
+    return importlib.import_module("mercer.kernels.pair_forms").pair_function(kernel, samples, coef)
+
+
 def dense_series(kernel: Kernel) -> bool:
     """Return whether a kernel is a series in the dot product that makes it strict and universal (Pinkus)."""
     return kernel.order == 0 and offers(kernel, HasSeries) and kernel.series().dense
 
 
+def offered(kernel: Kernel) -> frozenset[str]:
+    """Return what a term offers to a composite: without free parameters there is nothing to differentiate."""
+    return kernel.capabilities | (frozenset() if free_names(kernel) else {"pullback"})
+
+
 def enclosed(kernel: Any, tightness: int) -> str:
     """Return a term's text, in parentheses if it binds less tightly than its surroundings need."""
     return f"({kernel!r})" if getattr(kernel, "tightness", ATOM) < tightness else repr(kernel)
+
+
+def factor(kernel: Any, of: Callable[[Any], str]) -> str:
+    """Return the formula of a factor, in brackets if it is a sum; ``of`` gives the formula of a kernel."""
+    return f"({of(kernel)})" if getattr(kernel, "tightness", ATOM) < PRODUCT else of(kernel)
 
 
 def row_products(left: Any, right: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from mercer.errors import MercerError
+from mercer.kernels.protocols import WritesFormula
 from mercer.notebooks import curve, heat_map
 
 if TYPE_CHECKING:
@@ -43,23 +44,12 @@ def latex(kernel: Kernel) -> str:
     >>> latex(0.5 * Linear())
     "0.5 \\, \\langle x, x' \\rangle"
     """
-    kind, terms = type(kernel).__name__, getattr(kernel, "terms", None)
-    if kind == "Sum" and terms:
-        return " + ".join(latex(term) for term in terms)
-    if kind == "Product" and terms:
-        return r" \, ".join(_bracketed(term) for term in terms)
+    if isinstance(kernel, WritesFormula):
+        return kernel.latex(latex)
     part = getattr(kernel, "kernel", None)
-    if kind == "Scaled" and part is not None:
-        return rf"{kernel.scale:.6g} \, {_bracketed(part)}"  # type: ignore[attr-defined]
     if part is not None and hasattr(part, "formula") and kernel.formula:
         return rf"{kernel.formula}, \quad {_TEX} = {latex(part)}"
-    return kernel.formula or rf"\mathrm{{{kind}}}(x, x')"
-
-
-def _bracketed(kernel: Kernel) -> str:
-    """Return the formula of a factor, in brackets if it is a sum."""
-    tex = latex(kernel)
-    return f"({tex})" if type(kernel).__name__ == "Sum" else tex
+    return kernel.formula or rf"\mathrm{{{type(kernel).__name__}}}(x, x')"
 
 
 def page(kernel: Kernel) -> str:

@@ -20,21 +20,23 @@ from mercer.constraints import Constraint
 from mercer.domains import WHOLE, Frames, Samples
 from mercer.domains.samples import packed, packed_pair
 from mercer.errors import CapabilityError, DomainError
-from mercer.free_parameters import free_names
 from mercer.kernels.comparison import Base, Comparison, Path, View
 from mercer.kernels.in_notebooks import Shown
 from mercer.kernels.protocols import (
     CAPABILITIES,
     Compiles,
+    Differentiable,
     HasBases,
     HasFeatures,
     HasGrain,
     HasQuickTiles,
     IsWindow,
     PairTerm,
+    Pullback,
+    TileDifferentiable,
 )
 from mercer.runtime.tiling import Monitor, all_finite, run_tasks, tile_grid, transpose_into
-from mercer.spec import Spec, derived
+from mercer.spec import Spec, derived, free_names, free_values
 
 if TYPE_CHECKING:
     from mercer.kernels.algebra import deep, functions, maps, pair_products, sums
@@ -91,7 +93,7 @@ class Kernel(Spec, Shown, ABC):
     bounded: bool = False
     continuous: bool = False  # is known to be
     spectral_support: str | None = None  # where the Fourier transform lives: "everything", "open", "lattice" or "atoms"
-    feature_limit: int | None = None  # so many features suffice for any data; 0 for finitely many
+    feature_limit: int | None = None  # this many features suffice for any data; 0 for finitely many
 
     @derived
     def nonzero(self) -> bool:
@@ -342,11 +344,6 @@ def fill(
     run_tasks(grid, work, n_threads=n_threads, monitor=monitor)
 
 
-def offered(kernel: Kernel) -> frozenset[str]:
-    """Return what a term offers to a composite: without free parameters there is nothing to differentiate."""
-    return kernel.capabilities | (frozenset() if free_names(kernel) else {"pullback"})
-
-
 def mirror(tile: Floats) -> Floats:
     """Copy the upper triangle of a square tile below its diagonal: rounding must not break symmetry."""
     lower = np.tri(len(tile), k=-1, dtype=bool)
@@ -365,6 +362,101 @@ def overflow_error(kernel: Kernel) -> DomainError:
 def narrowed(kernel: Kernel, A: Samples) -> Samples:
     """Return the part of a table that one term of a composite kernel reads."""
     return A.part(kernel.part) if isinstance(A, Frames) and not kernel.composite else A
+
+
+# derivatives in parameters ---------------------------------------------------------------------------
+
+
+def derivative(view: View, kernel: Kernel) -> tuple[Floats, Pullback]:
+    """Return a kernel's values on a tile and the pullback to its parameters; neither may be overwritten."""
+    part = view.part(kernel)
+    if offers(kernel, TileDifferentiable) and _pulls_tiles(type(kernel)):
+        return kernel.value_and_pullback(part)
+    return block_derivative(part, kernel)
+
+
+def block_derivative(view: View, kernel: Kernel) -> tuple[Floats, Pullback]:
+    """Return the same as `derivative` for a kernel that differentiates whole blocks, or has no parameters."""
+    if not len(free_values(kernel)):
+        return kernel.tile(view), _nothing
+    sides = view.sides
+    return kernel.tile(view), lambda W: pullback(kernel, *sides, W)
+
+
+def pullback(kernel: Kernel, A: Samples, B: Samples, W: Floats) -> Floats:
+    """Return sum_ij W_ij dk(a_i, b_j)/dtheta, (p,), which is empty for a kernel without free parameters."""
+    if offers(kernel, Differentiable) or free_names(kernel):
+        return kernel.pullback(A, B, W)
+    return np.zeros(0)
+
+
+@functools.cache
+def _pulls_tiles(cls: type) -> bool:
+    """Return whether a class differentiates tiles, without a subclass of it that differentiates whole blocks."""
+    for member in cls.__mro__:
+        if "value_and_pullback" in vars(member):
+            return True
+        if "pullback" in vars(member) or "_pullback" in vars(member):
+            return False
+    return False
+
+
+def _nothing(W: Floats) -> Floats:
+    return np.empty(0)
+
+
+def pull(
+    kernel: Kernel,
+    A: Samples,
+    B: Samples,
+    weights: Callable[[slice, slice], Floats],
+    *,
+    n_threads: int | None = None,
+    monitor: Monitor | None = None,
+) -> Floats:
+    """Return sum_ij W_ij dk(a_i, b_j)/dtheta, (p,), tile by tile: nothing of the size of W is allocated.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    A, B : Samples
+        Prepared; ``B is A`` computes half of the tiles.
+    weights : callable
+        ``weights(rows, columns)`` returns W for the tile of two slices. If ``B is A``, only tiles on and above the
+        diagonal are asked for, and one above includes its mirror image: W_ij + W_ji.
+    n_threads, monitor : optional
+        As in `mercer.runtime.tiling.run_tasks`.
+
+    Notes
+    -----
+    The sum is taken in a fixed order: it does not depend on the number of threads.
+    """
+    return pull_by(functools.partial(derivative, kernel=kernel), kernel, A, B, weights, n_threads, monitor)
+
+
+def pull_by(
+    differentiate: Callable[[View], tuple[Floats, Pullback]],
+    kernel: Kernel,
+    A: Samples,
+    B: Samples,
+    weights: Callable[[slice, slice], Floats],
+    n_threads: int | None,
+    monitor: Monitor | None,
+) -> Floats:
+    """Return the same with a derivative of tiles that is given."""
+    count = len(free_values(kernel))
+    if count == 0 or not len(A) or not len(B):
+        return np.zeros(count)
+    comparison = Comparison(kernel, A, B, np.float64)
+    grid = tile_grid(len(A), len(B), 8, symmetric=comparison.symmetric, side=grain_of(kernel, comparison))
+    parts: list[Any] = [None] * len(grid)
+
+    def work(place: int) -> None:
+        _, back = differentiate(comparison.at(*grid[place]))
+        parts[place] = back(weights(*grid[place]))
+
+    run_tasks(range(len(grid)), work, n_threads=n_threads, monitor=monitor)
+    return np.sum(parts, axis=0)
 
 
 # asking for what only some kernels can do: the protocols are in `mercer.kernels.protocols` --------------

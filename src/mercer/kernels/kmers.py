@@ -141,7 +141,7 @@ def common_kmers(left: KmerCounts, right: KmerCounts | None) -> Overlap:
 
 
 def _numerable(symbols: int, length: int) -> bool:
-    """Return whether the k-mers over so many symbols can be numbered in 62 bits."""
+    """Return whether the k-mers over this many symbols can be numbered in 62 bits."""
     return length * np.log2(max(symbols, 2)) < 61.9
 
 

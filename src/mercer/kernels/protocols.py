@@ -37,6 +37,7 @@ __all__ = [
     "PairTerm",
     "Reason",
     "TileDifferentiable",
+    "WritesFormula",
     "alike",
 ]
 
@@ -158,11 +159,20 @@ def alike(reason: Reason) -> dict[str, Reason]:
 
 
 @runtime_checkable
+class WritesFormula(Protocol):
+    """A kernel whose formula is made of those of its terms."""
+
+    def latex(self, of: Callable[[Any], str]) -> str:
+        """Return the formula as LaTeX; ``of`` gives that of a term."""
+        ...
+
+
+@runtime_checkable
 class HasReasons(Protocol):
     """A kernel that knows why it is strict or universal; for others, `mercer.hilbert.properties` derives it."""
 
     def reasons(self, width: int | None) -> Mapping[str, Reason]:
-        """Return what is known of "strict", "universal", "characteristic" and "definite" on so many columns."""
+        """Return what is known of "strict", "universal", "characteristic" and "definite" on this many columns."""
         ...
 
 

@@ -28,7 +28,7 @@ def task_kernel(kernel: Kernel, task: Any, rho: float = 0.5) -> Kernel:
     task : str or int
         The column of the task: texts, whole numbers or booleans.
     rho : float, default 0.5
-        The share of what the tasks have in common: 0 are tasks that know nothing of each other, 1 is one task.
+        The share of what the tasks have in common: with 0 each task is learned alone, 1 is one task.
 
     Returns
     -------

@@ -17,7 +17,7 @@ import numpy as np
 
 from mercer.arrays import Floats
 from mercer.errors import NotPositiveDefinite
-from mercer.runtime.checkpoints import Kept
+from mercer.runtime.tiling import Kept
 
 __all__ = ["BlockSolution", "block_solve"]
 

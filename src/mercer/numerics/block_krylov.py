@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.runtime.checkpoints import kept_by
+from mercer.runtime.tiling import kept_by
 
 __all__ = ["Eigenpairs", "leading_eigenpairs"]
 __public__ = __all__

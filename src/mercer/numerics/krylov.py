@@ -22,7 +22,7 @@ from mercer.arrays import Floats, Indices
 from mercer.errors import NotPositiveDefinite
 from mercer.numerics.block_krylov import times
 from mercer.numerics.pivoting import Preconditioner
-from mercer.runtime.checkpoints import Kept
+from mercer.runtime.tiling import Kept
 
 __all__ = ["Krylov", "LogDeterminant", "krylov_solve", "stochastic_logdet"]
 __public__ = __all__

@@ -9,6 +9,10 @@ Dot products of the rows of two arrays are taken by a routine that the problem d
 at addresses: where both operands of ``A @ B.T`` begin at the same place it calls the symmetric routine (SYRK),
 elsewhere the general one (GEMM), and on some processors these round differently. Then a model that is asked for its own
 training samples would answer in other bits than its copy from a file.
+
+For few columns a tile is summed from the differences themselves, without a product; absolute values always are. Four
+coordinates of Z are copied side by side (a panel), so that the loop over the columns runs in lanes. Loops copy number
+by number: an assignment to a slice takes Numba seconds to compile, for the message it might raise.
 """
 
 from __future__ import annotations
@@ -20,7 +24,8 @@ import numpy as np
 from scipy import sparse
 
 from mercer.arrays import Array, Floats, Indices
-from mercer.numerics.distances import finish_dense, finish_sparse, half_squares, manhattan
+from mercer.numerics.cancellation import finish_dense, finish_sparse
+from mercer.runtime.compiled import compiled
 from mercer.sparse_checks import used_columns
 
 __all__ = [
@@ -36,6 +41,8 @@ __all__ = [
     "dot_tile",
     "half_distance_tile",
     "half_square_tile",
+    "half_squares",
+    "manhattan",
     "manhattan_tile",
 ]
 
@@ -152,7 +159,7 @@ def distance_operands(
         sparse, so become both, and the center is left out.
     center : (d,) array, optional
         A point subtracted from all rows, best amid the data: it keeps cancellation small. One number for each
-        column of X, also where ``columns`` is given.
+        column of X, even where ``columns`` is given.
     scale : (d,) or (len(columns),) array, optional
         Positive length scales, one for each chosen column.
     columns : sequence of int, optional
@@ -353,7 +360,7 @@ def half_distance_tile(
         Array of the operands' dtype.
     reach : float, optional
         Square of the shortest length scale in use (1 where the operands are divided by length scales). With
-        it, also in data that spread over very many length scales distances are exact up to some 30 of them.
+        it, distances are exact up to some 30 length scales, even in data that spread over very many.
 
     Notes
     -----
@@ -406,3 +413,87 @@ def manhattan_tile(X: Matrix, Z: Matrix, rows: Rows, cols: Rows, out: Floats) ->
     A = A if isinstance(A, np.ndarray) else A.toarray()
     B = B if isinstance(B, np.ndarray) else B.toarray()
     manhattan(np.ascontiguousarray(A, out.dtype), np.ascontiguousarray(B, out.dtype), out)
+
+
+_PANEL = 4
+
+
+@compiled
+def _lay_panels(Z):
+    """Return Z transposed, with rows of zeros up to a multiple of the panel."""
+    m, d = Z.shape
+    panels = np.zeros(((d + _PANEL - 1) // _PANEL * _PANEL, m), Z.dtype)
+    for j in range(m):
+        for k in range(d):
+            panels[k, j] = Z[j, k]
+    return panels
+
+
+# "contract" forms fused multiply-adds; it only leaves out roundings of the squares.
+@compiled(fastmath={"contract"})
+def _subtract_squares(row, x, panel):
+    x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
+    half = row.dtype.type(0.5)
+    for j in range(row.size):
+        d0, d1 = x0 - panel[0, j], x1 - panel[1, j]
+        d2, d3 = x2 - panel[2, j], x3 - panel[3, j]
+        row[j] -= half * ((d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3))
+
+
+@compiled(fastmath={"contract"})
+def _subtract_weighted_squares(row, x, panel, w):
+    x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
+    w0, w1, w2, w3 = w[0], w[1], w[2], w[3]
+    half = row.dtype.type(0.5)
+    for j in range(row.size):
+        d0, d1 = (x0 - panel[0, j]) * w0, (x1 - panel[1, j]) * w1
+        d2, d3 = (x2 - panel[2, j]) * w2, (x3 - panel[3, j]) * w3
+        row[j] -= half * ((d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3))
+
+
+@compiled
+def half_squares(X, Z, weights, out):
+    """Write -sum_k ((x_k - z_k) w_k)^2 / 2 into out; empty weights for none."""
+    d = X.shape[1]
+    panels = _lay_panels(Z)
+    x = np.zeros(panels.shape[0], X.dtype)
+    w = np.zeros(panels.shape[0], X.dtype)
+    zero = out.dtype.type(0)
+    for k in range(weights.size):
+        w[k] = weights[k]
+    for i in range(X.shape[0]):
+        for k in range(d):
+            x[k] = X[i, k]
+        row = out[i]
+        for j in range(row.size):
+            row[j] = zero
+        for k in range(0, d, _PANEL):
+            if weights.size > 0:
+                _subtract_weighted_squares(row, x[k:], panels[k:], w[k:])
+            else:
+                _subtract_squares(row, x[k:], panels[k:])
+
+
+@compiled
+def _add_sizes(row, x, panel):
+    x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
+    for j in range(row.size):
+        low = abs(x0 - panel[0, j]) + abs(x1 - panel[1, j])
+        high = abs(x2 - panel[2, j]) + abs(x3 - panel[3, j])
+        row[j] += low + high
+
+
+@compiled
+def manhattan(X, Z, out):
+    """Write sum_k abs(x_k - z_k) into out, panel after panel, so that a panel stays in cache for all rows."""
+    d = X.shape[1]
+    x = np.zeros(_PANEL, X.dtype)
+    out[:] = 0
+    for start in range(0, d, _PANEL):
+        stop = min(start + _PANEL, d)
+        panel = _lay_panels(Z[:, start:stop])
+        x[:] = 0
+        for i in range(X.shape[0]):
+            for k in range(start, stop):
+                x[k - start] = X[i, k]
+            _add_sizes(out[i], x, panel)

@@ -177,7 +177,7 @@ def _region(region: Any, points: Floats) -> list[tuple[float, float]]:
 
 
 def _panels(ax: Any, count: int) -> Any:
-    """Return at least so many axes in a flat array: those given, or new ones side by side."""
+    """Return at least this many axes in a flat array: those given, or new ones side by side."""
     if ax is None:
         first, figure = axes(None, size=(2.6 * min(count, 3), 2.4 * math.ceil(count / 3)))
         first.remove()

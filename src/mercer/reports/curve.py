@@ -135,7 +135,7 @@ def surface(subject: Subject) -> SurfaceFacts:
 
 
 def _numbers(subject: Subject, count: int) -> tuple[Columns, list[Array]]:
-    """Return the columns of the data if there are so many, all of numbers, with one target."""
+    """Return the columns of the data if there are this many, all of numbers, with one target."""
     if subject.y is None or np.ndim(subject.y) != 1 or subject.task not in ("classification", "regression"):
         raise NotApplicable("it needs one target for each sample")
     columns = columns_of(subject, np.arange(subject.n or 0))

@@ -1,9 +1,9 @@
 """States of long computations: offered between iterations, kept for a while, and restored by a later run.
 
-An iterative method opens a place for its state (`kept_by`), resumes what a former run has left there, and offers its
-state once in every iteration. Whether it is wanted, and where it goes, is known to the monitor alone: a `Store` is
-behind it while a checkpoint is written, and nothing otherwise. A method that gets back all that it had continues to the
-same bits.
+An iterative method opens a place for its state (`kept_by` in `mercer.runtime.tiling`), resumes what a former run has
+left there, and offers its state once in every iteration. Whether it is wanted, and where it goes, is known to the
+monitor alone: a `Store` is behind it while a checkpoint is written, and nothing otherwise. A method that gets back all
+that it had continues to the same bits.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from mercer.errors import CheckpointError
+from mercer.runtime.tiling import Kept, State
 
-__all__ = ["Kept", "Store", "digest", "kept_by"]
-
-State = dict[str, Any]  # of arrays, numbers, texts, None, and lists and mappings of them
+__all__ = ["Store", "digest"]
 
 _PAUSE = 0.5  # seconds between two copies of a state
 _SHARE = 50.0  # times as long as a copy takes until the next one
@@ -99,68 +98,6 @@ def _copied(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-class Kept:
-    """The place of one computation among the states of a run; this one keeps nothing.
-
-    Attributes
-    ----------
-    state : dict or None
-        What a former run offered last; None at a fresh start.
-    seconds : float
-        Time that the former run had taken until then.
-    """
-
-    state: State | None = None
-    seconds: float = 0.0
-
-    def offer(self, make: Callable[[], State]) -> None:
-        """Take a copy of the state if one is due; `make` returns the arrays themselves and is called only then."""
-
-    def close(self, make: Callable[[], State]) -> None:
-        """Take a copy of the last state, for runs that are resumed after this computation has ended."""
-
-    def beside(self, make: Callable[[], State]) -> Kept:
-        """Return the same place, whose states carry what `make` returns besides, under the name "beside"."""
-        return self
-
-    def recall(self, compute: Callable[[], State], **given: Any) -> State:
-        """Return what the same call gave in a former run, if it had the same arguments; else compute it."""
-        return compute()
-
-
-_NOTHING = Kept()
-
-
-def kept_by(monitor: Any, name: str, **fields: Any) -> Kept:
-    """Return the place for the state of a computation.
-
-    Parameters
-    ----------
-    monitor : callable or None
-        What receives the progress of the computation. If it has an attribute ``keeping``, that is asked for the place.
-    name : str
-        Name of the method.
-    **fields : arrays, numbers, texts, None
-        What the computation is about, to distinguish it from others.
-
-    Returns
-    -------
-    Kept
-
-    Raises
-    ------
-    CheckpointError
-        A former run has left a state of another computation at this place.
-
-    Examples
-    --------
-    >>> kept_by(None, "Newton").state is None
-    True
-    """
-    keeping = getattr(monitor, "keeping", None)
-    return _NOTHING if keeping is None else keeping(name, fields)
-
-
 class Store:
     """The states of all computations of one run, with those that a former run has left.
 
@@ -175,6 +112,7 @@ class Store:
 
     Examples
     --------
+    >>> from mercer.runtime.tiling import kept_by
     >>> store = Store(every=0.0)
     >>> class Watch:
     ...     keeping = staticmethod(lambda name, fields: store.open("0", name, fields))

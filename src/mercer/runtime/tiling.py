@@ -1,4 +1,4 @@
-"""The one driver of tiles: threads, symmetric half, Ctrl-C, progress.
+"""The one driver of tiles: threads, symmetric half, Ctrl-C, progress; and where a long computation keeps its state.
 
 A large computation is cut into tasks that each last some milliseconds. Tasks are shared among a few
 Python threads which call code that releases the interpreter lock; BLAS runs on one thread inside, so
@@ -33,6 +33,7 @@ from mercer.runtime.compiled import compiled
 Result = TypeVar("Result")
 Task = TypeVar("Task")
 Monitor = Callable[[float], bool]  # fraction done -> whether to stop
+State = dict[str, Any]  # of arrays, numbers, texts, None, and lists and mappings of them
 
 # About a megabyte: small enough to stay in cache between the product and the passes over it, large enough that
 # handing the interpreter lock from thread to thread (some 30 microseconds a tile) does not show.
@@ -455,3 +456,68 @@ def transpose_into(source: Floats, target: Floats) -> None:
 def all_finite(tile: Floats) -> bool:
     """Return whether a C-contiguous tile holds no NaN and no infinity."""
     return not math.isnan(_sum_of_zeros(flat(tile)))
+
+
+# the states of long computations; a store for them is in `mercer.runtime.checkpoints` ------------------
+
+
+class Kept:
+    """The place of one computation among the states of a run; this one keeps nothing.
+
+    Attributes
+    ----------
+    state : dict or None
+        What a former run offered last; None at a fresh start.
+    seconds : float
+        Time that the former run had taken until then.
+    """
+
+    state: State | None = None
+    seconds: float = 0.0
+
+    def offer(self, make: Callable[[], State]) -> None:
+        """Take a copy of the state if one is due; `make` returns the arrays themselves and is called only then."""
+
+    def close(self, make: Callable[[], State]) -> None:
+        """Take a copy of the last state, for runs that are resumed after this computation has ended."""
+
+    def beside(self, make: Callable[[], State]) -> Kept:
+        """Return the same place, whose states carry what `make` returns besides, under the name "beside"."""
+        return self
+
+    def recall(self, compute: Callable[[], State], **given: Any) -> State:
+        """Return what the same call gave in a former run, if it had the same arguments; else compute it."""
+        return compute()
+
+
+_NOTHING = Kept()
+
+
+def kept_by(monitor: Any, name: str, **fields: Any) -> Kept:
+    """Return the place for the state of a computation.
+
+    Parameters
+    ----------
+    monitor : callable or None
+        What receives the progress of the computation. If it has an attribute ``keeping``, that is asked for the place.
+    name : str
+        Name of the method.
+    **fields : arrays, numbers, texts, None
+        What the computation is about, to distinguish it from others.
+
+    Returns
+    -------
+    Kept
+
+    Raises
+    ------
+    CheckpointError
+        A former run has left a state of another computation at this place.
+
+    Examples
+    --------
+    >>> kept_by(None, "Newton").state is None
+    True
+    """
+    keeping = getattr(monitor, "keeping", None)
+    return _NOTHING if keeping is None else keeping(name, fields)

@@ -2,7 +2,7 @@
 
 A computation is cut into tasks over fixed blocks of samples, whatever the number of workers, and what tasks return is
 added in the order of a fixed binary tree. Inside a task BLAS has one thread. So the numbers are the same to the bit in
-this process, on one worker and on many, and also if workers die in the middle: whatever was lost with them is computed
+this process, on one worker and on many, and even if workers die in the middle: whatever was lost with them is computed
 again from how it was made, which the scheduler remembers.
 
 Only this file imports Dask.

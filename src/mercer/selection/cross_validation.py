@@ -52,7 +52,7 @@ def fold_predictions(
 
     Notes
     -----
-    Exact also for sample weights and with a border, as for `leave_one_out`. Cost n^3 operations for all folds of equal
+    Exact for sample weights and with a border too, as for `leave_one_out`. Cost n^3 operations for all folds of equal
     size together, and q^3 / 3 for a fold of q samples.
 
     Examples

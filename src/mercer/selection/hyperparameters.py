@@ -9,18 +9,19 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 from scipy import optimize
 
-from mercer import free_parameters
 from mercer.arrays import Array, Floats
 from mercer.errors import CapabilityError, JitterWarning, ParameterError
 from mercer.kernels import Kernel
 from mercer.problems import Status
-from mercer.runtime.checkpoints import kept_by
+from mercer.runtime.tiling import kept_by
+from mercer.spec import bounds as declared_bounds
+from mercer.spec import chain, constrained, free_names, free_values, unconstrain, with_free
 
 __all__ = ["Criterion", "Search", "Tuned", "require_derivative", "tune"]
 __public__ = ["Search", "Tuned", "tune"]
@@ -89,6 +90,23 @@ class Tuned:
     at_bounds: tuple[str, ...]
     evaluations: int
     starts: Floats
+
+    def shifted(self, by: float) -> Tuned:
+        """Return the same search with a number added to all values of its criterion."""
+        return replace(self, value=self.value + by, values=self.values + by, starts=self.starts + by)
+
+    def better(self, other: Tuned) -> Tuned:
+        """Return the better of two searches, with the evaluations and ends of both."""
+        best = other if other.value < self.value else self
+        return replace(
+            best, evaluations=self.evaluations + other.evaluations, starts=np.append(self.starts, other.starts)
+        )  # fmt: skip
+
+    def moved(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Return the parameters that were moved to a bound, and all that were moved, by name."""
+        last = self.path[-1] if len(self.path) else np.zeros(0)
+        moved = {name: float(value) for name, value in zip(self.names, last, strict=True)}
+        return {name: moved[name] for name in self.at_bounds}, moved
 
 
 @dataclass(frozen=True)
@@ -219,9 +237,9 @@ class _Layout:
         limits: Mapping[str, Any],
     ) -> _Layout:  # fmt: skip
         arrays = {name: np.asarray(value, dtype=np.float64) for name, value in beside.items()}
-        names = free_parameters.free_names(kernel)
-        theta = [free_parameters.unconstrain(kernel)]
-        positive = [np.array([low == 0.0 for low, _ in free_parameters.bounds(kernel)], dtype=bool)]
+        names = free_names(kernel)
+        theta = [unconstrain(kernel)]
+        positive = [np.array([low == 0.0 for low, _ in declared_bounds(kernel)], dtype=bool)]
         for name, value in arrays.items():
             names += (name,) if value.ndim == 0 else tuple(f"{name}[{i}]" for i in range(value.size))
             theta.append(value.ravel() if name in real else np.log(value.ravel()))
@@ -281,11 +299,11 @@ class _Layout:
             self.theta[places] = np.clip(self.theta[places], self.low[places], self.high[places])
 
     def _coordinate(self, place: int, value: float) -> float:
-        p = len(free_parameters.free_names(self.kernel))
+        p = len(free_names(self.kernel))
         if place < p:
-            raw = free_parameters.free_values(self.kernel)
+            raw = free_values(self.kernel)
             raw[place] = value
-            return float(free_parameters.unconstrain(free_parameters.with_free(self.kernel, raw))[place])
+            return float(unconstrain(with_free(self.kernel, raw))[place])
         name = self.names[place].partition("[")[0]
         if name in self.real:
             return float(value)
@@ -314,8 +332,8 @@ class _Layout:
 
     def at(self, theta: Floats) -> tuple[Kernel, dict[str, Floats]]:
         """The kernel and the numbers beside it at coordinates."""
-        p = len(free_parameters.free_names(self.kernel))
-        kernel = free_parameters.constrained(self.kernel, theta[:p]) if self.moves[:p].any() else self.kernel
+        p = len(free_names(self.kernel))
+        kernel = constrained(self.kernel, theta[:p]) if self.moves[:p].any() else self.kernel
         found, place = {}, p
         for name, value in self.beside.items():
             part = theta[place : place + value.size].reshape(value.shape)
@@ -326,9 +344,9 @@ class _Layout:
 
     def slope(self, kernel: Kernel, beside: Mapping[str, Floats], raw: Any, rest: Mapping[str, Any]) -> Floats:
         """The derivative in coordinates from derivatives in raw values."""
-        p = len(free_parameters.free_names(self.kernel))
+        p = len(free_names(self.kernel))
         held = not self.moves[:p].any()
-        parts = [np.zeros(p) if held else free_parameters.chain(kernel, raw)]
+        parts = [np.zeros(p) if held else chain(kernel, raw)]
         for name, value in beside.items():
             part = np.asarray(rest.get(name, np.zeros(value.shape)), dtype=np.float64)
             parts.append((part if name in self.real else part * value).ravel())
@@ -337,7 +355,7 @@ class _Layout:
     def raw(self, theta: Floats) -> Floats:
         """Raw values of what moves."""
         kernel, beside = self.at(theta)
-        whole = [free_parameters.free_values(kernel), *(value.ravel() for value in beside.values())]
+        whole = [free_values(kernel), *(value.ravel() for value in beside.values())]
         return np.concatenate(whole)[self.moves]
 
 
@@ -534,9 +552,7 @@ def require_derivative(kernel: Kernel, fixed: Any) -> None:
     """Raise CapabilityError if a parameter is to be searched in which the kernel has no derivative."""
     if fixed == "all" or "pullback" in kernel.capabilities:
         return
-    names = [
-        name for name in free_parameters.free_names(kernel) if name not in fixed and name.partition("[")[0] not in fixed
-    ]
+    names = [name for name in free_names(kernel) if name not in fixed and name.partition("[")[0] not in fixed]
     if names:
         raise CapabilityError(
             f"{kernel!r} has no derivative in its parameters {', '.join(names)}, which the search needs. Hold them by "

@@ -21,7 +21,7 @@ from mercer.domains import Samples
 from mercer.gram import Dense, Expansion, FeatureExpansion, Gram
 from mercer.gram.gram import has_landmarks
 from mercer.kernels import Kernel
-from mercer.kernels.abilities import pullback
+from mercer.kernels.kernel import pullback
 from mercer.numerics.cholesky import lapack
 from mercer.problems import Solution, Status
 from mercer.runtime.tiling import blas_for, in_background, spans

@@ -42,7 +42,7 @@ def leave_one_out(y: Floats, coef: Floats, inverse_diagonal: Floats) -> Floats:
 
     Notes
     -----
-    Exact also for sample weights (shift = alpha / weight), for which the weight of the sample left out does
+    Exact for sample weights too (shift = alpha / weight), for which the weight of the sample left out does
     not matter, and with a border, whose functions are refitted. Centring, scaling or anything else that
     was learned from y before is not undone.
 

@@ -6,7 +6,7 @@ is orthogonal to W^(1/2) B, and Q^T W^(1/2) K W^(1/2) Q = V diag(lambda) V^T, al
 
     P = W^(1/2) Z diag(1 / (lambda + alpha)) Z^T W^(1/2),    Z = Q V,
 
-a sum of positive terms, also where K is positive definite only for coefficients orthogonal to the border.
+a sum of positive terms, even where K is positive definite only for coefficients orthogonal to the border.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.errors import ParameterError
 from mercer.estimators import GaussianProcessRegressor, sample_prior
-from mercer.free_parameters import free_names
 from mercer.kernels import Kernel
+from mercer.spec import free_names
 from mercer.studio.form_fields import Form
 from mercer.studio.pixels import packed_floats
 from mercer.studio.snippets import command, data_file, python_rows

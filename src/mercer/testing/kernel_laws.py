@@ -19,7 +19,6 @@ from sklearn.base import clone
 from mercer.arrays import Floats
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError
-from mercer.free_parameters import free_names, free_values, with_free
 from mercer.hilbert.definiteness import Definiteness, definiteness, polynomials
 from mercer.hilbert.violation import find_violation
 from mercer.kernels.algebra.sums import Constant
@@ -30,7 +29,7 @@ from mercer.kernels.protocols import Differentiable, HasFeatures, InputDifferent
 from mercer.kernels.vectors.pointwise import OneBase
 from mercer.language import parse
 from mercer.runtime.tiling import spans
-from mercer.spec import Spec
+from mercer.spec import Spec, free_names, free_values, with_free
 
 __all__ = ["KERNEL_LAWS", "Law", "Trial", "check_kernel", "violating_vector"]
 __public__ = ["KERNEL_LAWS", "check_kernel", "violating_vector"]

@@ -11,7 +11,7 @@ from mercer.errors import CapabilityError
 from mercer.gram import Dense, Features, HasFactor
 from mercer.kernels.algebra.maps import RankOne
 from mercer.kernels.algebra.sums import Constant
-from mercer.kernels.vectors.gaussian import Gaussian
+from mercer.kernels.vectors.pointwise import Gaussian
 from mercer.problems import LinearSystem, Status
 from mercer.solvers import Solver
 from mercer.testing.grams import close

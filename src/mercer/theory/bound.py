@@ -118,7 +118,7 @@ class Bound(float):
         return cls(sum(term.value for term in kept), name, bounds, kept, delta, **more)  # pyright: ignore
 
     def replaced(self, **changes: Any) -> Bound:
-        """Return the same number with other words: name, bounds, terms, delta, formula, paid, unpaid or trivial."""
+        """Return the same number, described otherwise: name, bounds, terms, delta, formula, paid, unpaid or trivial."""
         return Bound(float(self), **{**vars(self), **changes})
 
     @property

@@ -155,7 +155,7 @@ def capacity_chain(n: int, dimension: int) -> Capacities:
 
 @checked(n=COUNT, width=Integer(0))
 def hyperplane_labellings(n: int, width: int) -> float:
-    r"""Return the logarithm of the number of ways in which hyperplanes part n points in general position.
+    r"""Return the logarithm of the number of ways in which hyperplanes divide n points in general position.
 
     .. math:: \operatorname{Gr}(N) = 2 \sum_{i=0}^{d} \binom{N-1}{i}
 

@@ -125,9 +125,9 @@ def error_distribution(
 
     Notes
     -----
-    The expected error is the mean over training sets; who has one training set wants to know what error is not exceeded
-    with high confidence, a quantile. Test sets overlap between repeats, so that the spread for sizes near n is too
-    small. Cost: sizes x repeats x learners fits.
+    The expected error is the mean over training sets; with one training set, one wants to know what error is not
+    exceeded with high confidence, a quantile. Test sets overlap between repeats, so that the spread for sizes near n is
+    too small. Cost: sizes x repeats x learners fits.
 
     Examples
     --------

@@ -140,7 +140,7 @@ def margin_bound(
         |b|. None says that the functions have no offset.
     delta : float, default 0.05
     choices : int, default 1
-        N, between how many classes (kernels) was chosen on the same data.
+        N, the number of classes (kernels) among which one was chosen on the same data.
 
     Notes
     -----
@@ -401,7 +401,7 @@ def regression_bound(
         \|b\|. None says that the functions have no offset.
     delta : float, default 0.05
     choices : int, default 1
-        N, between how many kernels was chosen on the same data.
+        N, the number of kernels among which one was chosen on the same data.
 
     Examples
     --------

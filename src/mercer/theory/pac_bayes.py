@@ -217,11 +217,11 @@ def svm_pac_bayes(
     deterministic : bool, default True
         Whether the machine itself is bounded, by twice the Gibbs classifier.
     choices : int, default 1
-        N, between how many kernels was chosen on the same data.
+        N, the number of kernels among which one was chosen on the same data.
     outside : int, default 0
         Further samples that this machine does not decide, because they are of neither of its two classes: they count in
-        m, and are no errors of it. The error that is bounded is then to be of one of the two classes and on the wrong
-        side; over the machines of all pairs of classes these add up to a bound of the error of their vote.
+        m, and are not its errors. The error that is bounded is then that a sample is of one of the two classes and on
+        the wrong side; over the machines of all pairs of classes these add up to a bound of the error of their vote.
 
     Notes
     -----
@@ -365,7 +365,7 @@ def process_pac_bayes(
     deterministic : bool, default True
         Whether the classifier by the sign of the mean is bounded, by twice the Gibbs classifier.
     choices : int, default 1
-        N, between how many priors was chosen on the same data.
+        N, the number of priors among which one was chosen on the same data.
 
     Examples
     --------

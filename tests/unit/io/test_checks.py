@@ -8,13 +8,13 @@ import scipy.sparse as sp
 
 from mercer.domains import Frames, Pairs, Similarities, Strings, Vectors
 from mercer.errors import ModelError
-from mercer.estimators.reduction import Reduction
 from mercer.gram import Expansion, FeatureExpansion
 from mercer.io.checks import check_record, check_sparse
 from mercer.kernels import Gaussian, Linear, Spectrum
 from mercer.numerics.ragged import Ragged
 from mercer.selection import Sigmoid
 from mercer.targets import Binary, Multiclass, Real
+from mercer.targets.target import Reduction
 
 INDEX = np.arange(2)
 K = np.array([[2.0, 1.0], [1.0, 2.0]])

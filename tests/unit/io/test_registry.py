@@ -145,4 +145,4 @@ def test_an_id_imports_the_module_of_its_class_alone(monkeypatch):
     imported, usual = [], importlib.import_module
     monkeypatch.setattr(importlib, "import_module", lambda name: imported.append(name) or usual(name))
     find_class("kernel:Gaussian", {}, "1.0")
-    assert imported == ["mercer.kernels.vectors.gaussian"]
+    assert imported == ["mercer.kernels.vectors.pointwise"]

@@ -5,8 +5,8 @@ import pytest
 
 from mercer.domains import Vectors
 from mercer.kernels import Gaussian, Kernel, Linear, Matern, NegativeDistance
-from mercer.kernels.abilities import block_derivative, derivative, pull, pullback
 from mercer.kernels.comparison import Comparison
+from mercer.kernels.kernel import block_derivative, derivative, pull, pullback
 
 RNG = np.random.default_rng(0)
 X, Z = RNG.normal(size=(7, 3)), RNG.normal(size=(5, 3))

@@ -10,6 +10,23 @@ def test_formulas_of_sums_and_products():
     assert r"k_1(x, x') = " + Spectrum(2).formula in Spectrum(2).normalized()._repr_latex_()
 
 
+class Difference(mercer.kernels.Kernel):
+    domain = mercer.domains.Vectors
+    tightness = 0
+
+    def block(self, A, B):
+        return A.X @ B.X.T
+
+    def latex(self, of):
+        return f"{of(Linear())} - {of(Linear())}"
+
+
+def test_a_kernel_of_a_user_writes_its_own_formula():
+    inner = r"\langle x, x' \rangle - \langle x, x' \rangle"
+    assert Difference()._repr_latex_() == f"$k(x, x') = {inner}$"
+    assert (2.0 * Difference())._repr_latex_() == rf"$k(x, x') = 2 \, ({inner})$"
+
+
 def test_pictures_are_of_the_kernel():
     shown = Gaussian(2.0)._repr_html_()
     assert "positive definite" in shown and "<polyline" in shown and "Gaussian(2.0)" in shown

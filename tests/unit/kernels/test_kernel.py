@@ -8,9 +8,8 @@ from mercer.constraints import Positive
 from mercer.domains import Vectors
 from mercer.errors import CapabilityError, DomainError, MemoryBudgetError, ParameterError
 from mercer.kernels import Constant, Gaussian, Kernel, Linear, Matern, Polynomial
-from mercer.kernels.abilities import pull
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import feature_count, fill, mirror, offers
+from mercer.kernels.kernel import feature_count, fill, mirror, offers, pull
 from mercer.kernels.protocols import CAPABILITIES
 from mercer.runtime import tiling
 from mercer.runtime.tiling import Stopped

@@ -9,7 +9,8 @@ from mercer.errors import CheckpointError
 from mercer.kernels import Gaussian
 from mercer.numerics.block_conjugate import block_solve
 from mercer.numerics.krylov import krylov_solve
-from mercer.runtime.checkpoints import Kept, Store, digest, kept_by
+from mercer.runtime.checkpoints import Store, digest
+from mercer.runtime.tiling import Kept, kept_by
 from tests.resuming import Memory, resumed
 
 RNG = np.random.default_rng(0)

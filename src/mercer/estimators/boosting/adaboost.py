@@ -16,10 +16,10 @@ from mercer.constraints import Integer, Interval
 from mercer.estimators.boosting.ensemble import BoostedClassifier, Merged
 from mercer.estimators.boosting.weak_learners import KernelStumps, Search, as_learner
 from mercer.estimators.fits import Run, fitting
-from mercer.estimators.reduction import class_weights
 from mercer.kernels import Kernel
 from mercer.problems import Solution, Status, Trace
 from mercer.targets import Multiclass
+from mercer.targets.target import class_weights
 
 __all__ = ["AdaBoostClassifier"]
 __public__ = __all__

@@ -19,11 +19,11 @@ from mercer.errors import DomainError, ParameterError
 from mercer.estimators.boosting.ensemble import Boosted, BoostedClassifier, Merged
 from mercer.estimators.boosting.weak_learners import KernelStumps, Search, as_learner
 from mercer.estimators.fits import Run, fitting, scattered
-from mercer.estimators.reduction import class_weights
 from mercer.kernels import Kernel
 from mercer.problems import Solution, Status
 from mercer.solvers.columns.generation import Form, Generated, Margin, Penalty, Tube, generate
 from mercer.targets import Multiclass, Real
+from mercer.targets.target import class_weights
 
 __all__ = ["LPBoostClassifier", "LPBoostRegressor"]
 __public__ = __all__

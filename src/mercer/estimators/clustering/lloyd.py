@@ -23,7 +23,7 @@ from mercer.estimators.clustering.cuts import times
 from mercer.gram import Gram, HasRows
 from mercer.gram.gram import has_array
 from mercer.problems import Status
-from mercer.runtime.checkpoints import Kept, kept_by
+from mercer.runtime.tiling import Kept, kept_by
 
 __all__ = ["Cloud", "Partition", "lloyd", "random_labels", "seeded_labels"]
 

@@ -256,7 +256,7 @@ def held(grams: Sequence[Any]) -> bool:
 
 
 def part_read(kernel: Any, S: Samples) -> Samples:
-    """Return what a kernel packs by itself, of samples that were packed for it and others."""
+    """Return what a kernel packs on its own, of samples that were packed for it and others."""
     if not isinstance(S, Frames) or not kernel.composite:
         return narrowed(kernel, S)
     label = kernel.one_part()

@@ -15,7 +15,6 @@ from mercer.errors import CapabilityError, ParameterError
 from mercer.estimators.fits import fitting
 from mercer.estimators.mixtures.kernel_family import Built
 from mercer.estimators.mixtures.multiple_kernel import MultipleKernelMachine
-from mercer.estimators.reduction import class_weights
 from mercer.gram import GramSpec
 from mercer.losses import Hinge, Squared, SquaredHinge
 from mercer.mixtures import Mixture
@@ -23,6 +22,7 @@ from mercer.problems import Status
 from mercer.solvers import Solver
 from mercer.solvers.mixtures.mixture_problem import MixtureMulticlass, MixtureQP, Program
 from mercer.targets import Multiclass
+from mercer.targets.target import class_weights
 
 __all__ = ["MultipleKernelClassifier"]
 __public__ = __all__

@@ -17,7 +17,6 @@ from typing import Any, cast
 import numpy as np
 from scipy import special
 
-from mercer import free_parameters
 from mercer.arrays import Floats, Indices
 from mercer.budget import Plan, Resources
 from mercer.domains import Samples
@@ -34,6 +33,7 @@ from mercer.kernels.kernel import overflow_error
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
 from mercer.runtime.compiled import compiled
 from mercer.runtime.tiling import blas_for, spans
+from mercer.spec import bounds, chain, constrained, free_names, unconstrain
 
 __all__ = ["FactorWay", "LatentFactor", "Likelihood", "Propagated", "Softmax", "TwoClasses"]
 
@@ -424,22 +424,22 @@ class FactorWay:
         found, value = self._found(kernel, _BETWEEN)
         self.starts = [part.state for part in found]
         self.evaluations += 1
-        theta, moves = free_parameters.unconstrain(kernel), self._moves(kernel)
-        unit, slopes = free_parameters.chain(kernel, np.ones(len(theta))), np.zeros(len(theta))
+        theta, moves = unconstrain(kernel), self._moves(kernel)
+        unit, slopes = chain(kernel, np.ones(len(theta))), np.zeros(len(theta))
         for place in np.flatnonzero(moves & (unit != 0.0)):
-            low, high = free_parameters.bounds(kernel)[place]
+            low, high = bounds(kernel)[place]
             free = not (math.isfinite(low) or math.isfinite(high))
             h = _STEP * (max(1.0, abs(theta[place])) if free else 1.0)  # other coordinates are logarithms
             for step, share in ((1, 8.0), (-1, -8.0), (2, -1.0), (-2, 1.0)):
                 beside = theta.copy()
                 beside[place] += step * h
-                there = self._found(free_parameters.constrained(kernel, beside), _BETWEEN)[1]
+                there = self._found(constrained(kernel, beside), _BETWEEN)[1]
                 slopes[place] += share * there / (12.0 * h)
             slopes[place] /= unit[place]
         return value, slopes
 
     def _moves(self, kernel: Kernel) -> Any:
-        names = free_parameters.free_names(kernel)
+        names = free_names(kernel)
         return np.array([name not in self.held and name.partition("[")[0] not in self.held for name in names], bool)
 
     def condition(self, kernel: Kernel) -> tuple[Any, CoordinatePosterior, float, float]:

@@ -15,7 +15,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer import free_parameters
 from mercer.arrays import Floats, Indices, real_numbers
 from mercer.budget import Plan
 from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optional, Positive, Satisfies
@@ -24,14 +23,14 @@ from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.certificates.certified_sums import refused
 from mercer.estimators.estimator import KernelEstimator, scattered
-from mercer.estimators.fits import Run, fitting
-from mercer.estimators.processes.posterior import MeanFunctions, draw, posterior_of
+from mercer.estimators.fits import Run, Units, fitting
+from mercer.estimators.processes.evidence_forms import FeatureEvidence, IterativeEvidence
+from mercer.estimators.processes.posterior import draw
 from mercer.estimators.processes.process_evidence import (
     Conditioned,
     Conditioner,
     DenseEvidence,
-    FeatureEvidence,
-    IterativeEvidence,
+    MeanFunctions,
     Observations,
 )
 from mercer.estimators.processes.process_search import SOME, EvidenceSearch
@@ -45,9 +44,9 @@ from mercer.problems import Solution, Status
 from mercer.runtime.tiling import in_background
 from mercer.selection.decision import decide
 from mercer.selection.leave_one_out import leave_one_out
-from mercer.selection.units import Units
 from mercer.solvers import Cholesky, ConjugateGradient, Solver, Woodbury
 from mercer.solvers.linear.border import Border
+from mercer.spec import chain, constrained, unconstrain
 from mercer.targets import Real
 
 __all__ = ["GaussianProcessRegressor"]
@@ -251,7 +250,7 @@ class GaussianProcessRegressor(Certified, MultiOutputMixin, RegressorMixin, Evid
             way = self._evidence_form(starts[0].kernel, observed, run)
             self.kernel_, self.noise_ = self._search(way, starts, units, run)
             found = self._condition(way, run)
-            self._store(found, observed, used, len(packed), units.mean)
+            self._store(way, found, used, len(packed), units.mean)
             if self.leave_one_out:
                 self._store_left_out(way, found, observed, used, units.mean)
                 self._store_unseen(packed, border, used)
@@ -374,15 +373,16 @@ class GaussianProcessRegressor(Certified, MultiOutputMixin, RegressorMixin, Evid
                 return way.condition(self.kernel_, self.noise_)
             return in_background(way.condition, self.kernel_, self.noise_, deadline=run.deadline)
 
-    def _store(self, found: Conditioned, observed: Observations, used: Indices, n: int, centre: Floats) -> None:
+    def _store(self, way: Conditioner, found: Conditioned, used: Indices, n: int, centre: Floats) -> None:
         """Keep what predictions need, in the units of y."""
+        observed = way.observations
         flat = self.target_.columns is None
         multipliers = found.multipliers
         if isinstance(self.mean_functions_.mean, str):  # of "constant" and "linear" the first is one
             multipliers = multipliers + np.eye(len(multipliers), 1) * centre
             centre = multipliers[0] if self.mean_functions_.mean == "constant" else np.zeros(len(centre))
         coef, m, centre = (part[..., 0] if flat else part for part in (found.coef, multipliers, centre))
-        tol, most = getattr(self.solver_, "tol", 1e-8), getattr(self.solver_, "max_iter", None) or 1000
+        tol = getattr(self.solver_, "tol", 1e-8)
         iterative = isinstance(self.solver_, ConjugateGradient)
         status = Status.MAX_ITER if iterative and found.residual > 2.0 * tol else Status.CONVERGED
         self.intercept_ = centre
@@ -402,7 +402,7 @@ class GaussianProcessRegressor(Certified, MultiOutputMixin, RegressorMixin, Evid
         )  # fmt: skip
         self.dual_coef_, self.mean_coef_ = scattered(coef, used, n), m
         self.log_marginal_likelihood_, self.log_marginal_likelihood_error_ = found.value, found.error
-        self.posterior_ = posterior_of(found, observed.border, observed.shift(self.noise_), tol, most)
+        self.posterior_ = way.posterior(found, self.noise_)
         self.y_train_, self.sample_weight_, self.border_ = observed.y, observed.weight, observed.border
 
     def _store_left_out(
@@ -550,7 +550,7 @@ class GaussianProcessRegressor(Certified, MultiOutputMixin, RegressorMixin, Evid
     @property
     def theta_(self) -> Floats:
         """Coordinates of the hyper-parameters: those of the kernel (logarithms of positive ones), then log noise."""
-        return np.append(free_parameters.unconstrain(self.kernel_), np.log(self._noise_factor()))
+        return np.append(unconstrain(self.kernel_), np.log(self._noise_factor()))
 
     def _noise_factor(self) -> float:
         return float(self.noise_) if np.ndim(self.noise_) == 0 else 1.0
@@ -575,12 +575,12 @@ class GaussianProcessRegressor(Certified, MultiOutputMixin, RegressorMixin, Evid
                 "samples. Use gram=Dense(), or log_marginal_likelihood_, which is that of the fitted parameters."
             )
         theta = self.theta_ if theta is None else real_numbers(theta, "theta")
-        kernel = free_parameters.constrained(self.kernel_, theta[:-1])
+        kernel = constrained(self.kernel_, theta[:-1])
         noise = np.exp(theta[-1]) * (np.asarray(self.noise_) if np.ndim(self.noise_) else 1.0)
         observed = Observations(self.expansion_.samples, self.y_train_, self.sample_weight_, self.border_)
         found = self._evidence_form(kernel, observed)(kernel, np.asarray(noise), slopes=eval_gradient)
         if not eval_gradient:
             return found.value
         return found.value, np.append(
-            free_parameters.chain(kernel, found.kernel), found.noise @ np.broadcast_to(noise, self.sample_weight_.shape)
+            chain(kernel, found.kernel), found.noise @ np.broadcast_to(noise, self.sample_weight_.shape)
         )

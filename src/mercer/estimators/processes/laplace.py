@@ -210,7 +210,7 @@ def hazard(z: Floats) -> Floats:
 
 
 def excess(z: Floats) -> Floats:
-    """Return z + hazard(z), which is positive, also where the two cancel."""
+    """Return z + hazard(z), which is positive even where the two cancel."""
     far = np.minimum(z, -100.0)
     x = far**-2.0
     return np.where(z < -100.0, -(1.0 - 2.0 * x + 10.0 * x * x) / far, z + hazard(z))

@@ -24,7 +24,7 @@ from mercer.constraints import Boolean, InstanceOf, Integer, Optional, Positive,
 from mercer.domains import Samples
 from mercer.errors import ParameterError, TargetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, weighted
-from mercer.estimators.fits import Run, fitting
+from mercer.estimators.fits import NOISE, Run, Units, fitting, warn_of_search
 from mercer.estimators.parameter_gradients import MovingKernel, WholeOrFactor, combined, low_rank, rank_of
 from mercer.estimators.processes.factor_evidence import FactorData, OneFactor
 from mercer.estimators.processes.latent_low_rank import LowRankFactors
@@ -37,7 +37,6 @@ from mercer.kernels.kernel import fill
 from mercer.problems import Status
 from mercer.runtime.tiling import serial_blas, spans
 from mercer.selection.hyperparameters import Search, require_derivative, tune
-from mercer.selection.units import NOISE, Units, moved_parameters, warn_of_search
 from mercer.targets import Real
 
 __all__ = ["FactorPosterior", "LowRankPosterior", "SemiparametricLatentFactor"]
@@ -286,7 +285,7 @@ class SemiparametricLatentFactor(MultiOutputMixin, RegressorMixin, WholeOrFactor
             )  # fmt: skip
         tuned = scaled.outward(tuned, start)
         if self.fixed != "all":
-            warn_of_search(*moved_parameters(tuned), -tuned.value - data.white(), tuned.kernel)
+            warn_of_search(*tuned.moved(), -tuned.value - data.white(), tuned.kernel)
         if tuned.status is not Status.CONVERGED:
             warn_caller(
                 f"The search for hyper-parameters stopped at slope {tuned.slope:.3g}. {tuned.status.value}",

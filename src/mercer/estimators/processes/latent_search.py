@@ -15,12 +15,11 @@ from mercer.arrays import Floats
 from mercer.estimators.parameter_gradients import MovingKernel
 from mercer.estimators.processes.factor_evidence import FactorData, ManyFactors, OneFactor, factor_posterior
 from mercer.estimators.processes.latent_low_rank import LowRankFactors, low_rank_posterior
-from mercer.free_parameters import free_names
 from mercer.kernels import Kernel, Sum
 from mercer.kernels.kernel import offers
 from mercer.kernels.protocols import Differentiable
 from mercer.selection.hyperparameters import Tuned
-from mercer.selection.units import shifted
+from mercer.spec import free_names
 
 __all__ = ["LowRankObjective", "Objective", "ScaledObjective"]
 
@@ -74,7 +73,7 @@ class ScaledObjective:
         beside = {"mixing": tuned.beside["mixing"] * s[:, None], "noise": tuned.beside["noise"] * s * s}
         moved = {name.partition("[")[0] for name in tuned.names}
         beside = {name: value if name in moved else start[name] for name, value in beside.items()}
-        return shifted(dataclasses.replace(tuned, beside=beside, path=tuned.path * unit), -self.base)
+        return dataclasses.replace(tuned, beside=beside, path=tuned.path * unit).shifted(-self.base)
 
 
 class Objective:

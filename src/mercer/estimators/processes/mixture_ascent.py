@@ -17,18 +17,19 @@ from scipy.special import logsumexp
 from mercer.arrays import Floats, Indices
 from mercer.domains import Samples, Vectors
 from mercer.errors import CapabilityError
+from mercer.estimators.fits import Units, warn_of_search
 from mercer.estimators.parameter_gradients import low_rank
 from mercer.estimators.processes.mean_field import Expert, NormalWishart, entropy, stick_bound, stick_logs
 from mercer.estimators.processes.mixture_experts import Experts, LowRankExpert, LowRankExperts, WholeExperts, block_of
 from mercer.estimators.processes.process_evidence import Observations
+from mercer.estimators.processes.process_search import limits_of
 from mercer.estimators.processes.sparse_evidence import choose_inducing
-from mercer.free_parameters import free_names, free_values
 from mercer.gram import GramSpec
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.vectors.pointwise import dense
 from mercer.problems import Status
 from mercer.selection.hyperparameters import Search, require_derivative, tune
-from mercer.selection.units import Units, warn_of_search
+from mercer.spec import free_names, free_values
 
 __all__ = ["Ascent", "Beliefs", "padded"]
 
@@ -107,7 +108,7 @@ class Ascent:
             self.prior = NormalWishart.prior(self.X, w, self.T ** (-1.0 / self.X.shape[1]))
         units = Units.of(y, w, centred=False)
         self.noise = units.noise(owner.noise)
-        self.limits = units.limits(kernel)
+        self.limits = limits_of(units, kernel)
         self.bounds = {"noise": (min(_LOW * units.variance, self.noise), max(100.0 * units.variance, self.noise))}
         self.bounds.update(owner.bounds or {})
         self.white = Observations.of(S, y, w).white()

@@ -17,15 +17,14 @@ from mercer.budget import Resources
 from mercer.domains import Samples
 from mercer.estimators.parameter_gradients import KernelFactor, MovingKernel
 from mercer.estimators.processes.mean_field import Expert, expert
-from mercer.free_parameters import free_names
 from mercer.gram import GramSpec
 from mercer.kernels import Kernel
-from mercer.kernels.abilities import pullback
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import fill, offers
+from mercer.kernels.kernel import fill, offers, pullback
 from mercer.kernels.protocols import Differentiable
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
 from mercer.runtime.tiling import spans
+from mercer.spec import free_names
 
 __all__ = ["Experts", "LowRankExpert", "LowRankExperts", "WholeExperts", "block_of", "low_rank_expert"]
 

@@ -1,213 +1,38 @@
-"""What a conditioned Gaussian process knows besides its mean: variances, covariances, sample paths, mean functions.
+"""What is known of the latent functions of classifiers besides their means; and sample paths of any process.
 
-Symbols: S training samples, T new samples, k = k(S, t), kappa = k(t, t), b mean functions at t, G = K + diag(s) = L
-L^T, R^T R = B^T G^-1 B. Without mean functions R is empty and so is what it adds.
-
-The variance at t is kappa - |L^-1 k|^2 + |R^-T (b - B^T G^-1 k)|^2. Every way of computing it gives, for some new
-samples, arrays (P, Q, E) whose columns belong to them and with which covariances are prior - P^T Q + E^T E; variances
-are its diagonal, summed column by column. The same pieces of T are used for both, so they agree to the bit.
-
-For the latent functions of classifiers: L and S such that the variance at t is kappa - |L^-1 S k|^2, or the
-coordinates phi(t) of a factor of K.
+Symbols: k = k(S, t), kappa = k(t, t); L and S such that the variance at t is kappa - |L^-1 S k|^2, or the coordinates
+phi(t) of a factor of K.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh, solve_triangular
-from sklearn.exceptions import ConvergenceWarning
+from scipy.linalg import eigh
 from sklearn.utils import check_random_state
 
 from mercer import theory  # whose names are imported when they are used
 from mercer.arguments import SEED, Callback, answer_of, checked, real_array
-from mercer.arrays import Floats, real_numbers
-from mercer.budget import UNLIMITED, Plan, Resources
+from mercer.arrays import Floats
+from mercer.budget import Resources
 from mercer.constraints import InstanceOf, Integer, Optional
-from mercer.domains import Samples, Vectors
-from mercer.errors import ModelError, ParameterError, TargetError, warn_caller
+from mercer.domains import Samples
+from mercer.errors import ModelError, ParameterError, TargetError
 from mercer.estimators.certificates.measured_errors import Request
-from mercer.estimators.processes.process_evidence import Conditioned
-from mercer.gram import Expansion, FeatureExpansion, Tiles
+from mercer.estimators.processes.process_evidence import TAKES
+from mercer.gram import Expansion, FeatureExpansion
 from mercer.gram.gram import Cross
 from mercer.kernels import Kernel
 from mercer.numerics.cholesky import CholeskyFactor
-from mercer.numerics.krylov import krylov_solve
-from mercer.numerics.pivoting import Preconditioner
-from mercer.runtime.tiling import in_background, spans
+from mercer.runtime.tiling import in_background
 
-__all__ = [
-    "CoordinatePosterior",
-    "DensePosterior",
-    "FeaturePosterior",
-    "IterativePosterior",
-    "LatentPosterior",
-    "MeanFunctions",
-    "SoftmaxPosterior",
-    "draw",
-    "posterior_of",
-    "sample_prior",
-]
+__all__ = ["CoordinatePosterior", "LatentPosterior", "SoftmaxPosterior", "draw", "latent_bounds", "sample_prior"]
 __public__ = ["sample_prior"]
 
-_PIECE = 256  # new samples at a time
-
 Function = Expansion | FeatureExpansion
-Triple = tuple[Floats, Floats, Floats]
-
-_ALL = "all the data at once, and returns a number or a row for each sample"
-
-
-@dataclass(frozen=True, eq=False)
-class _Posterior:
-    """Variances and covariances of a function that was conditioned on observations."""
-
-    R: Floats
-
-    def _arrays(self, function: Any, T: Samples, b: Floats, resources: Resources) -> Triple:
-        """P, Q, E of a piece of new samples, their columns."""
-        raise NotImplementedError
-
-    def _prior_variance(self, function: Any, T: Samples) -> Floats | float:
-        return function.kernel.diag(function.kernel.prepare(T))
-
-    def _prior_covariance(self, function: Any, T: Samples, resources: Resources) -> Floats:
-        kernel, m = function.kernel, len(T)
-        Plan(f"the covariance of {m} samples", {"covariance": 16 * m * m}).require(resources.memory)
-        return np.asarray(kernel(T, n_threads=resources.n_threads), dtype=np.float64)
-
-    def _excess(self, b: Floats, reached: Floats) -> Floats:
-        """R^-T (b - reached), (q, m)."""
-        return solve_triangular(self.R, (b - reached).T, trans=1) if len(self.R) else np.zeros((0, len(b)))
-
-    def variance(self, function: Function, T: Samples, b: Floats, resources: Resources = UNLIMITED) -> Floats:
-        """Variances of the function at new samples, (m,), never negative."""
-        parts = [self._variance(function, T[rows], b[rows], resources)[0] for rows in spans(len(T), _PIECE)]
-        return np.concatenate(parts) if parts else np.zeros(0)
-
-    def _variance(self, function: Function, T: Samples, b: Floats, resources: Resources) -> tuple[Floats, Triple]:
-        P, Q, E = self._arrays(function, T, b, resources)
-        variance = self._prior_variance(function, T) - np.einsum("ij,ij->j", P, Q)
-        variance += np.einsum("ij,ij->j", E, E)
-        return np.maximum(variance, 0.0), (P, Q, E)
-
-    def covariance(self, function: Function, T: Samples, b: Floats, resources: Resources = UNLIMITED) -> Floats:
-        """Covariances of the function at new samples, (m, m); their diagonal is `variance`."""
-        pieces = [self._variance(function, T[rows], b[rows], resources) for rows in spans(len(T), _PIECE)]
-        P, Q, E = (np.hstack([arrays[place] for _, arrays in pieces]) for place in range(3))
-        out = self._prior_covariance(function, T, resources)
-        out -= P.T @ Q
-        out += E.T @ E
-        out += out.T.copy()
-        out *= 0.5
-        np.fill_diagonal(out, np.concatenate([variance for variance, _ in pieces]))
-        return out
-
-
-@dataclass(frozen=True, eq=False)
-class DensePosterior(_Posterior):
-    """A posterior that keeps the Cholesky factor of G: 8 n^2 bytes.
-
-    Attributes
-    ----------
-    array, diagonal, jitter
-        Of a `mercer.numerics.cholesky.CholeskyFactor`.
-    H : (n, q) array
-        L^-1 B.
-    R : (q, q) array
-    """
-
-    array: Floats
-    diagonal: Floats
-    jitter: float
-    H: Floats
-
-    def _arrays(self, function: Any, T: Samples, b: Floats, resources: Resources) -> Triple:
-        cross = Cross(function.kernel, T, function.samples, resources).to_dense()
-        V = CholeskyFactor(self.array, self.diagonal, self.jitter).half_solve(cross.T)
-        return V, V, self._excess(b, V.T @ self.H)
-
-
-@dataclass(frozen=True, eq=False)
-class FeaturePosterior(_Posterior):
-    """A posterior in the weight space of D features: its variances are sums of squares, and nothing is subtracted.
-
-    Attributes
-    ----------
-    array, diagonal, jitter
-        Factor of I + F^T diag(s)^-1 F.
-    border_weights : (D, q) array
-        F^T G^-1 B.
-    R : (q, q) array
-    """
-
-    array: Floats
-    diagonal: Floats
-    jitter: float
-    border_weights: Floats
-
-    def _arrays(self, function: Any, T: Samples, b: Floats, resources: Resources) -> Triple:
-        features = function.kernel.features(T, function.keys)[0]
-        F = np.asarray(features.toarray() if hasattr(features, "toarray") else features, dtype=np.float64)
-        V = CholeskyFactor(self.array, self.diagonal, self.jitter).half_solve(F.T)
-        return V, -V, self._excess(b, F @ self.border_weights)
-
-    def _prior_variance(self, function: Any, T: Samples) -> Floats | float:
-        return 0.0
-
-    def _prior_covariance(self, function: Any, T: Samples, resources: Resources) -> Floats:
-        Plan(f"the covariance of {len(T)} samples", {"covariance": 16 * len(T) ** 2}).require(resources.memory)
-        return np.zeros((len(T), len(T)))
-
-
-@dataclass(frozen=True, eq=False)
-class IterativePosterior(_Posterior):
-    r"""A posterior without a factor of G: new samples are solved for by conjugate gradients when they are asked about.
-
-    For an approximate solution u of G u = k the variance of the linear predictor u^T y is returned, kappa - 2 u^T k +
-    u^T G u. It is never below the exact one, and above it by the square of the error in u.
-
-    Attributes
-    ----------
-    partial : (n, r) array
-        Pivoted factor of K, of the preconditioner, computed once in `fit`.
-    shift : (n,) array
-        s.
-    inverse_border : (n, q) array
-        G^-1 B.
-    R : (q, q) array
-    tol : float
-        Relative residual of the solves.
-    max_iter : int
-    """
-
-    partial: Floats
-    shift: Floats
-    inverse_border: Floats
-    tol: float
-    max_iter: int
-
-    def _arrays(self, function: Any, T: Samples, b: Floats, resources: Resources) -> Triple:
-        k = np.ascontiguousarray(Cross(function.kernel, T, function.samples, resources).to_dense().T)
-        gram = Tiles().build(function.kernel, function.samples, resources)
-
-        def product(V: Floats) -> Floats:
-            return np.asarray(gram @ V) + self.shift[:, None] * V
-
-        P = Preconditioner.of(self.partial, self.shift)
-        runs = krylov_solve(product, k, P.solve, tol=self.tol, max_iter=self.max_iter)
-        if np.max(runs.residuals, initial=0.0) > self.tol:
-            warn_caller(
-                f"Variances were solved for up to a residual of {runs.residuals.max():.3g}, not {self.tol:.3g}: they "
-                "are upper bounds. Raise max_iter of the solver, or use gram=Dense().",
-                ConvergenceWarning,
-            )
-        u = runs.solutions
-        left = k - product(u)
-        return u, k + left, self._excess(b, k.T @ self.inverse_border)
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,92 +157,6 @@ class CoordinatePosterior:
         return np.asarray(function(T, resources)).reshape(len(T), -1), spread
 
 
-def posterior_of(found: Conditioned, border: Floats, shift: Floats, tol: float, max_iter: int) -> Any:
-    """Return the posterior of a conditioned process.
-
-    Parameters
-    ----------
-    found : Conditioned
-    border : (n, q) array
-        B.
-    shift : (n,) array
-        s.
-    tol, max_iter
-        Of solves by conjugate gradients, where there is no factor.
-    """
-    factor = found.factor
-    if factor is None:
-        assert found.partial is not None
-        return IterativePosterior(found.R, found.partial, np.array(shift), found.inverse_border, tol, max_iter)
-    arrays = factor.array, factor.diagonal, factor.jitter
-    if found.weights is not None:
-        return FeaturePosterior(found.R, *arrays, found.weights[1])
-    H = factor.half_solve(border) if border.shape[1] else border
-    return DensePosterior(found.R, *arrays, H)
-
-
-@dataclass(frozen=True, eq=False)
-class MeanFunctions:
-    """Functions with unknown coefficients: the mean of a process is a sum of them.
-
-    Attributes
-    ----------
-    mean : None, "constant", "linear", Kernel or callable
-        A Kernel stands for its features, a callable for the columns it returns.
-    keys : object
-        What identifies the features.
-    center : (d,) array or None
-        Learned: what is subtracted of the columns of "linear".
-
-    Examples
-    --------
-    >>> S = Vectors.pack([[1.0], [3.0]])
-    >>> MeanFunctions("linear").learn(S, S)[1]
-    array([[ 1., -1.],
-           [ 1.,  1.]])
-    """
-
-    mean: Any
-    keys: Any = None
-    center: Floats | None = None
-
-    def learn(self, X: Any, S: Samples) -> tuple[Self, Floats]:
-        """Return the functions with what is learned from training data, and their values there, (n, q)."""
-        learned = self
-        if isinstance(self.mean, str) and self.mean == "linear":
-            learned = replace(self, center=_columns(X, S).mean(axis=0))
-        elif isinstance(self.mean, Kernel):
-            T = self.mean.prepare(self.mean.pack(X))
-            learned = replace(self, keys=self.mean.features(T)[1])
-        return learned, learned(X, S)
-
-    def __call__(self, X: Any, S: Samples) -> Floats:
-        """Return the values of the functions, (m, q), at data as they were given and as they were packed."""
-        if self.mean is None:
-            return np.zeros((len(S), 0))
-        if isinstance(self.mean, str):
-            ones = np.ones((len(S), 1))
-            return ones if self.center is None else np.hstack([ones, _columns(X, S) - self.center])
-        if isinstance(self.mean, Kernel):
-            values: Any = self.mean.features(self.mean.prepare(self.mean.pack(X)), self.keys)[0]
-            values = values.toarray() if hasattr(values, "toarray") else values
-        else:
-            values = answer_of(self.mean, X, who="mean", takes=_ALL, error=ParameterError)
-        values = real_numbers(values, "mean(X)")
-        values = values[:, None] if values.ndim == 1 else values
-        if values.ndim != 2 or len(values) != len(S) or not np.isfinite(values).all():
-            raise ParameterError(
-                f"mean={self.mean!r} gave an array of shape {values.shape} for {len(S)} samples; it must give finite "
-                "numbers, a column per function and a row per sample. Correct the function."
-            )
-        return values
-
-
-def _columns(X: Any, S: Samples) -> Floats:
-    T = S if isinstance(S, Vectors) else Vectors.pack(X)
-    return np.asarray(T.X if isinstance(T.X, np.ndarray) else T.X.toarray(), dtype=np.float64)
-
-
 def draw(mean: Floats, covariance: Floats, count: int, random_state: Any) -> Floats:
     """Draw vectors from normal distributions with one covariance, (m, k, count) for means (m, k).
 
@@ -474,7 +213,7 @@ def sample_prior(
     K = np.asarray(kernel(X), dtype=np.float64)
     center = np.zeros(len(K))
     if mean is not None:
-        given = answer_of(mean, X, who="mean", takes=_ALL, error=ParameterError)
+        given = answer_of(mean, X, who="mean", takes=TAKES, error=ParameterError)
         center = real_array(given, "mean(X)", (0, 1, 2))
     if center.shape != (len(K),):
         raise TargetError(

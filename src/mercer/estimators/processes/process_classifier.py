@@ -17,7 +17,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer import free_parameters
 from mercer.arrays import Array, Floats, Indices
 from mercer.budget import Plan, Resources
 from mercer.constraints import AnyOf, InstanceOf, Integer, OneOf, Optional, Positive
@@ -31,10 +30,8 @@ from mercer.estimators.processes.factor_posterior import Factored, FactorWay, Pr
 from mercer.estimators.processes.laplace import laplace, laplace_weights
 from mercer.estimators.processes.posterior import LatentPosterior, SoftmaxPosterior, latent_bounds
 from mercer.estimators.processes.probability_averages import logistic_average, probit_average, softmax_average
-from mercer.estimators.processes.process_search import Remembering
+from mercer.estimators.processes.process_search import Coordinates, Remembering, curvature, descend, few_parameters
 from mercer.estimators.processes.softmax_laplace import softmax_laplace, softmax_weights
-from mercer.estimators.processes.warm_start import Coordinates, curvature, descend, few_parameters
-from mercer.estimators.reduction import class_weights
 from mercer.gram import (
     Dense,
     Expansion,
@@ -47,14 +44,15 @@ from mercer.gram import (
 )
 from mercer.gram.gram import HasFactor, has_features, is_approximate_factor, is_low_rank, is_stored, is_streamed
 from mercer.kernels import Gaussian, Kernel, Scaled
-from mercer.kernels.abilities import pull
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import fill, offers
+from mercer.kernels.kernel import fill, offers, pull
 from mercer.kernels.protocols import Differentiable
 from mercer.problems import Status
 from mercer.runtime.tiling import spans
 from mercer.selection.hyperparameters import Search, Tuned, tune
+from mercer.spec import free_names
 from mercer.targets import Multiclass
+from mercer.targets.target import class_weights
 
 __all__ = ["GaussianProcessClassifier", "LatentPosterior", "SoftmaxPosterior"]
 __public__ = ["GaussianProcessClassifier"]
@@ -303,7 +301,7 @@ class GaussianProcessClassifier(Certified, ClassifierMixin, KernelEstimator):
         """Return the kernel of the largest evidence that was found."""
         self.tuned_: Tuned | None = None
         self.n_iter_ = 1
-        names = free_parameters.free_names(kernel)
+        names = free_names(kernel)
         if isinstance(self.fixed, str) or not names:
             return kernel
         if not offers(kernel, Differentiable) and not isinstance(way, FactorWay):

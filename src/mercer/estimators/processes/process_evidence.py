@@ -13,44 +13,63 @@ what no mean function can explain (restricted likelihood), which does not depend
 
 The derivative in K is the matrix 1/2 (a a^T - k P), of which tiles are contracted with those of dK/dtheta: beside K no
 array of its size exists.
+
+The variance at a new sample t is kappa - |L^-1 k|^2 + |R^-T (b - B^T G^-1 k)|^2, with k = k(S, t), kappa = k(t, t), b
+mean functions at t and G = L L^T. Every way of computing it gives, for some new samples, arrays (P, Q, E) whose columns
+belong to them and with which covariances are prior - P^T Q + E^T E; variances are its diagonal, summed column by
+column. The same pieces of the new samples are used for both, so they agree to the bit.
+
+Here all of this comes from one dense matrix; `mercer.estimators.processes.evidence_forms` has the same from features,
+and from products alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from mercer.arrays import Floats
-from mercer.budget import UNLIMITED, Resources
-from mercer.domains import Samples
-from mercer.errors import CapabilityError
-from mercer.free_parameters import free_values
-from mercer.gram import Dense, Features, GramSpec, Tiles
+from mercer.arguments import answer_of
+from mercer.arrays import Floats, real_numbers
+from mercer.budget import UNLIMITED, Plan, Resources
+from mercer.domains import Samples, Vectors
+from mercer.errors import ParameterError
+from mercer.gram import Dense, Expansion, FeatureExpansion
+from mercer.gram.gram import Cross
 from mercer.kernels import Kernel
-from mercer.kernels.abilities import pull
-from mercer.kernels.kernel import mirror
-from mercer.numerics.cholesky import CholeskyFactor, lapack, safe_cholesky
-from mercer.numerics.krylov import Krylov, krylov_solve
-from mercer.numerics.pivoting import Preconditioner, pivoted_cholesky
+from mercer.kernels.kernel import mirror, pull
+from mercer.numerics.cholesky import CholeskyFactor, lapack
 from mercer.problems import LinearSystem
-from mercer.runtime.checkpoints import kept_by
-from mercer.runtime.tiling import in_background
+from mercer.runtime.tiling import in_background, spans
 from mercer.solvers import Cholesky
 from mercer.solvers.solver import Monitor
+from mercer.spec import free_values
 
 __all__ = [
     "Conditioned",
     "Conditioner",
+    "Contracting",
     "DenseEvidence",
+    "DensePosterior",
     "Evidence",
-    "FeatureEvidence",
-    "IterativeEvidence",
+    "MeanFunctions",
     "Observations",
+    "ProcessPosterior",
+    "both",
+    "completed",
+    "with_residual",
 ]
+__saved__ = ["DensePosterior", "MeanFunctions"]
+
+_PIECE = 256  # new samples at a time
+
+Function = Expansion | FeatureExpansion
+Triple = tuple[Floats, Floats, Floats]
+
+TAKES = "all the data at once, and returns a number or a row for each sample"
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,8 +231,12 @@ class Conditioner(Protocol):
         """Diagonal of P, (n,), of a conditioned process."""
         ...
 
+    def posterior(self, found: Conditioned, noise: Floats) -> ProcessPosterior:
+        """What gives the variances of a conditioned process."""
+        ...
 
-class _Contracting:
+
+class Contracting:
     """A mixin that contracts weights of K with its derivatives."""
 
     resources: Resources
@@ -225,7 +248,7 @@ class _Contracting:
         return pull(kernel, S, S, weights, n_threads=self.resources.n_threads)
 
 
-class DenseEvidence(_Contracting):
+class DenseEvidence(Contracting):
     r"""Evidence from one Cholesky factor, in one n x n array.
 
     Seed: [KIKS] Section 4.1.4; [SS] Section 5.2; [STS] Eq. (84).
@@ -257,10 +280,10 @@ class DenseEvidence(_Contracting):
         observed = self.observations
         gram = Dense().build(kernel, observed.samples, self.resources, self._array)
         # in float64 whatever the user's solver says: the determinant needs all digits
-        solution = Cholesky().solve(LinearSystem(gram, observed.shift(noise), _both(observed)))
+        solution = Cholesky().solve(LinearSystem(gram, observed.shift(noise), both(observed)))
         factor: CholeskyFactor = solution.state.factor
         self._array = factor.array
-        return gram.samples, factor, _completed(observed, noise, factor.logdet(), solution.coef)
+        return gram.samples, factor, completed(observed, noise, factor.logdet(), solution.coef)
 
     def __call__(self, kernel: Kernel, noise: Floats, *, slopes: bool = True) -> Evidence:
         """Log evidence and derivatives at a kernel and a noise, one number or (n,)."""
@@ -282,218 +305,29 @@ class DenseEvidence(_Contracting):
         observed = self.observations
         _, factor, found = self._solved(kernel, noise)
         self._array = None
-        left = _both(observed)
+        left = both(observed)
         left -= factor.product(np.hstack([found.coef + found.inverse_border @ found.multipliers, found.inverse_border]))
-        return _with(found, observed, left, factor=factor)
+        return with_residual(found, observed, left, factor=factor)
 
     def inverse_diagonal(self, kernel: Kernel, noise: Floats, found: Conditioned) -> Floats:
         """Diagonal of P, (n,), of a conditioned process."""
         assert found.factor is not None
         return found.factor.inverse_diagonal() - np.einsum("ij,ij->i", found.U, found.U)
 
-
-class FeatureEvidence(_Contracting):
-    """Evidence in the weight space of a kernel with finitely many features: the same numbers, from a D x D factor.
-
-    Seed: [STS] Section 5.5; [SS] Section 4.2.2.
-
-    Parameters
-    ----------
-    observations : Observations
-    resources : Resources, optional
-
-    Notes
-    -----
-    Cost O(n D^2) for the value; the derivatives take one pass over the kernel's tiles, O(n^2 D), and no n x n array.
-    """
-
-    def __init__(self, observations: Observations, resources: Resources = UNLIMITED) -> None:
-        self.observations, self.resources = observations, resources
-
-    def _solve(self, kernel: Kernel, noise: Floats) -> tuple[Any, Conditioned]:
-        observed, rhs = self.observations, _both(self.observations)
-        shift, k = observed.shift(noise), observed.y.shape[1]
-        gram = Features().build(kernel, observed.samples, self.resources)
-        inner, right = gram.normal(1.0 / shift, rhs)
-        factor = safe_cholesky(np.require(inner, dtype=np.float64, requirements=["C", "W"]), 1.0)
-        V = factor.solve(right)
-        solved = (rhs - np.asarray(gram.matrix @ V)) / shift[:, None]
-        logdet = float(np.sum(np.log(shift))) + factor.logdet()
-        found = _completed(observed, noise, logdet, solved)
-        weights = V[:, :k] - V[:, k:] @ found.multipliers, V[:, k:]
-        left = rhs - np.asarray(gram @ solved) - shift[:, None] * solved
-        return gram, _with(found, observed, left, factor=factor, weights=weights, keys=gram.keys)
-
-    def __call__(self, kernel: Kernel, noise: Floats, *, slopes: bool = True) -> Evidence:
-        """Log evidence and derivatives at a kernel and a noise, one number or (n,)."""
-        observed, k = self.observations, self.observations.y.shape[1]
-        gram, found = self._solve(kernel, noise)
-        assert found.factor is not None
-        shift = observed.shift(noise)
-        E = found.factor.half_solve(gram.factor().T).T / shift[:, None]  # G^-1 = diag(s)^-1 - E E^T
-        M = np.hstack([found.coef, np.sqrt(k) * found.U, np.sqrt(k) * E])
-        own = k / shift
-
-        def weights(rows: slice, columns: slice) -> Floats:
-            tile = M[rows] @ M[columns].T
-            if rows == columns:
-                np.einsum("ii->i", tile)[:] -= own[rows]
-                tile *= 0.5
-            return tile
-
-        diagonal = 0.5 * (np.einsum("ij,ij->i", M, M) - own)
-        pulled = self._pull(kernel, gram.samples, weights, slopes)
-        return Evidence(found.value, pulled, observed.noise_slope(diagonal, noise))
-
-    def condition(self, kernel: Kernel, noise: Floats, monitor: Monitor | None = None) -> Conditioned:
-        """The process given the observations."""
-        return self._solve(kernel, noise)[1]
-
-    def inverse_diagonal(self, kernel: Kernel, noise: Floats, found: Conditioned) -> Floats:
-        """Diagonal of P, (n,), of a conditioned process."""
-        assert found.factor is not None
-        shift = self.observations.shift(noise)
-        gram = Features().build(kernel, self.observations.samples, self.resources)
-        half = found.factor.half_solve(gram.factor().T)
-        leverage = np.einsum("ij,ij->j", half, half) / shift
-        return (1.0 - leverage) / shift - np.einsum("ij,ij->i", found.U, found.U)
+    def posterior(self, found: Conditioned, noise: Floats) -> ProcessPosterior:
+        """What gives the variances of a conditioned process: the factor."""
+        factor, border = found.factor, self.observations.border
+        assert factor is not None
+        H = factor.half_solve(border) if border.shape[1] else border
+        return DensePosterior(found.R, factor.array, factor.diagonal, factor.jitter, H)
 
 
-class IterativeEvidence(_Contracting):
-    """Evidence from products with K alone: solves by conjugate gradients, the determinant by Lanczos quadrature.
-
-    Seed: [KIKS] Section 4.1.4.
-
-    Parameters
-    ----------
-    observations : Observations
-    resources : Resources, optional
-    rank : int, default 100
-        Rank of the pivoted Cholesky factor of K in the preconditioner.
-    probes : int, default 16
-        Random vectors for the determinant and the traces of its derivatives.
-    tol : float, default 1e-4
-        Residual of the solves while the evidence is computed.
-    solve_tol : float, default 1e-8
-        Residual of the solve that conditions the process.
-    max_iter : int, default 1000
-        Products per solve.
-    seed : int, default 0
-        Seed of the probes, which are the same in every evaluation: the estimate is a fixed, smooth function.
-    products : GramSpec, optional
-        What multiplies with K, such as ``FastGauss()``; None is ``Tiles()``, which always gives the rows of the
-        preconditioner.
-
-    Notes
-    -----
-    Memory O(n (rank + probes)). The value is a mean over probes, with its standard error. Derivatives use the same
-    probes and are estimates of the exact derivatives, not derivatives of the estimate.
-    """
-
-    estimated: bool = True
-
-    def __init__(
-        self,
-        observations: Observations,
-        resources: Resources = UNLIMITED,
-        *,
-        rank: int = 100,
-        probes: int = 16,
-        tol: float = 1e-4,
-        solve_tol: float = 1e-8,
-        max_iter: int = 1000,
-        seed: int = 0,
-        products: GramSpec | None = None,
-    ) -> None:
-        self.observations, self.resources, self.products = observations, resources, products
-        self.rank, self.probes, self.seed = rank, probes, seed
-        self.tol, self.solve_tol, self.max_iter = tol, solve_tol, max_iter
-
-    def _run(self, kernel: Kernel, noise: Floats, monitor: Any = None) -> tuple[Any, Preconditioner, Floats, Krylov]:
-        observed = self.observations
-        gram: Any = Tiles().build(kernel, observed.samples, self.resources)
-        rows = gram.rows
-        partial = pivoted_cholesky(gram.diag(), lambda i: rows(np.array([i]))[0], self.rank)
-        if self.products is not None:
-            gram = self.products.build(kernel, observed.samples, self.resources)
-        P = Preconditioner.of(partial.array, observed.shift(noise))
-        Z = P.draw(np.random.default_rng(self.seed), self.probes)
-        rhs = np.hstack([_both(observed), Z])
-        runs = krylov_solve(
-            _shifted(gram, P.shift), rhs, P.solve, tol=self.tol, max_iter=self.max_iter, monitor=monitor,
-            kept=kept_by(monitor, "krylov_solve", targets=rhs, noise=noise),
-        )  # fmt: skip
-        return gram, P, Z, runs
-
-    def _determinant(self, P: Preconditioner, runs: Krylov) -> tuple[float, float]:
-        """Logarithm of the determinant of G, and its standard error."""
-        logs = runs.logarithms(slice(-self.probes, None))
-        return P.logdet() + float(logs.mean()), float(logs.std(ddof=1) / np.sqrt(len(logs)))
-
-    def __call__(self, kernel: Kernel, noise: Floats, *, slopes: bool = True) -> Evidence:
-        """Log evidence and derivatives at a kernel and a noise, one number or (n,)."""
-        observed, k = self.observations, self.observations.y.shape[1]
-        gram, P, Z, runs = self._run(kernel, noise)
-        logdet, error = self._determinant(P, runs)
-        found = _completed(observed, noise, logdet, runs.solutions[:, : -self.probes])
-        # tr(G^-1 dG) = tr(P^-1 dG) + E (G^-1 z - P^-1 z)^T dG P^-1 z: only what P does not know is left to chance
-        V, share, own = P.solve(Z), -0.5 * k / self.probes, k / P.shift
-        rest = runs.solutions[:, -self.probes :] - V
-        exact = np.hstack([found.coef, np.sqrt(k) * found.U, np.sqrt(k) * P.inverse_root()])
-        M, N = np.hstack([exact, rest, V]), np.hstack([exact, share * V, share * rest])
-
-        def weights(rows: slice, columns: slice) -> Floats:
-            tile = M[rows] @ N[columns].T
-            if rows == columns:
-                np.einsum("ii->i", tile)[:] -= own[rows]
-                tile *= 0.5
-            return tile
-
-        diagonal = 0.5 * (np.einsum("ij,ij->i", M, N) - own)
-        noises = observed.noise_slope(diagonal, noise)
-        pulled = self._pull(kernel, gram.samples, weights, slopes)
-        return Evidence(found.value, pulled, noises, 0.5 * k * error, runs.iterations)
-
-    def inverse_diagonal(self, kernel: Kernel, noise: Floats, found: Conditioned) -> Floats:
-        """Raise CapabilityError: products alone do not give it."""
-        raise CapabilityError(
-            "leave_one_out=True was given with ConjugateGradient, which keeps no factor; the closed form needs one. "
-            "Use gram=Dense() or gram=Features()."
-        )
-
-    def condition(self, kernel: Kernel, noise: Floats, monitor: Monitor | None = None) -> Conditioned:
-        """The process given the observations, solved to `solve_tol`; its evidence is estimated."""
-        observed = self.observations
-        gram, P, _, runs = self._run(kernel, noise, monitor)
-        logdet, error = self._determinant(P, runs)
-        rhs, product = _both(observed), _shifted(gram, P.shift)
-        begun = runs.solutions[:, : rhs.shape[1]]
-        left = rhs - product(begun)
-        more = krylov_solve(
-            product, left, P.solve,
-            tol=self.solve_tol / max(self.tol, self.solve_tol), max_iter=self.max_iter, monitor=monitor,
-            kept=kept_by(monitor, "krylov_solve", targets=left, noise=noise),
-        )  # fmt: skip
-        solved = begun + more.solutions
-        found = _completed(observed, noise, logdet, solved)
-        k = observed.y.shape[1]
-        details = {
-            "log determinant": "estimated", "probes": self.probes, "rank of the preconditioner": P.array.shape[1],
-            "iterations": runs.iterations + more.iterations,
-        }  # fmt: skip
-        return _with(found, observed, rhs - product(solved), partial=P.array, error=0.5 * k * error, details=details)
-
-
-def _both(observed: Observations) -> Floats:
+def both(observed: Observations) -> Floats:
     """Targets and mean functions side by side, (n, k + q): right-hand sides of one solve."""
     return np.hstack([observed.y, observed.border])
 
 
-def _shifted(gram: Any, shift: Floats) -> Callable[[Floats], Floats]:
-    return lambda V: np.asarray(gram @ V, dtype=np.float64) + shift[:, None] * V
-
-
-def _completed(observed: Observations, noise: Floats, logdet: float, solved: Floats) -> Conditioned:
+def completed(observed: Observations, noise: Floats, logdet: float, solved: Floats) -> Conditioned:
     """The conditioned process from log det G and G^-1 (y, B), (n, k + q)."""
     k = observed.y.shape[1]
     Gy, GB = solved[:, :k], solved[:, k:]
@@ -506,7 +340,7 @@ def _completed(observed: Observations, noise: Floats, logdet: float, solved: Flo
     return Conditioned(value, a, m, R, 0.0, inverse_border=GB)
 
 
-def _with(found: Conditioned, observed: Observations, left: Floats, **more: Any) -> Conditioned:
+def with_residual(found: Conditioned, observed: Observations, left: Floats, **more: Any) -> Conditioned:
     """The same with its residual, given what is left of the solves for y and B."""
     k = observed.y.shape[1]
     rest = np.linalg.norm(left[:, :k] - left[:, k:] @ found.multipliers, axis=0)
@@ -528,3 +362,138 @@ def _inverted(factor: CholeskyFactor) -> Floats:
     n = len(A)
     in_background(lapack("dpotri"), "L", n, A, max(n, 1), info, work=2.0 * n**3 / 3.0)
     return A
+
+
+# variances, and mean functions ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ProcessPosterior:
+    """Variances and covariances of a function that was conditioned on observations."""
+
+    R: Floats
+
+    def _arrays(self, function: Any, T: Samples, b: Floats, resources: Resources) -> Triple:
+        """P, Q, E of a piece of new samples, their columns."""
+        raise NotImplementedError
+
+    def _prior_variance(self, function: Any, T: Samples) -> Floats | float:
+        return function.kernel.diag(function.kernel.prepare(T))
+
+    def _prior_covariance(self, function: Any, T: Samples, resources: Resources) -> Floats:
+        kernel, m = function.kernel, len(T)
+        Plan(f"the covariance of {m} samples", {"covariance": 16 * m * m}).require(resources.memory)
+        return np.asarray(kernel(T, n_threads=resources.n_threads), dtype=np.float64)
+
+    def _excess(self, b: Floats, reached: Floats) -> Floats:
+        """R^-T (b - reached), (q, m)."""
+        return solve_triangular(self.R, (b - reached).T, trans=1) if len(self.R) else np.zeros((0, len(b)))
+
+    def variance(self, function: Function, T: Samples, b: Floats, resources: Resources = UNLIMITED) -> Floats:
+        """Variances of the function at new samples, (m,), never negative."""
+        parts = [self._variance(function, T[rows], b[rows], resources)[0] for rows in spans(len(T), _PIECE)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def _variance(self, function: Function, T: Samples, b: Floats, resources: Resources) -> tuple[Floats, Triple]:
+        P, Q, E = self._arrays(function, T, b, resources)
+        variance = self._prior_variance(function, T) - np.einsum("ij,ij->j", P, Q)
+        variance += np.einsum("ij,ij->j", E, E)
+        return np.maximum(variance, 0.0), (P, Q, E)
+
+    def covariance(self, function: Function, T: Samples, b: Floats, resources: Resources = UNLIMITED) -> Floats:
+        """Covariances of the function at new samples, (m, m); their diagonal is `variance`."""
+        pieces = [self._variance(function, T[rows], b[rows], resources) for rows in spans(len(T), _PIECE)]
+        P, Q, E = (np.hstack([arrays[place] for _, arrays in pieces]) for place in range(3))
+        out = self._prior_covariance(function, T, resources)
+        out -= P.T @ Q
+        out += E.T @ E
+        out += out.T.copy()
+        out *= 0.5
+        np.fill_diagonal(out, np.concatenate([variance for variance, _ in pieces]))
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class DensePosterior(ProcessPosterior):
+    """A posterior that keeps the Cholesky factor of G: 8 n^2 bytes.
+
+    Attributes
+    ----------
+    array, diagonal, jitter
+        Of a `mercer.numerics.cholesky.CholeskyFactor`.
+    H : (n, q) array
+        L^-1 B.
+    R : (q, q) array
+    """
+
+    array: Floats
+    diagonal: Floats
+    jitter: float
+    H: Floats
+
+    def _arrays(self, function: Any, T: Samples, b: Floats, resources: Resources) -> Triple:
+        cross = Cross(function.kernel, T, function.samples, resources).to_dense()
+        V = CholeskyFactor(self.array, self.diagonal, self.jitter).half_solve(cross.T)
+        return V, V, self._excess(b, V.T @ self.H)
+
+
+@dataclass(frozen=True, eq=False)
+class MeanFunctions:
+    """Functions with unknown coefficients: the mean of a process is a sum of them.
+
+    Attributes
+    ----------
+    mean : None, "constant", "linear", Kernel or callable
+        A Kernel stands for its features, a callable for the columns it returns.
+    keys : object
+        What identifies the features.
+    center : (d,) array or None
+        Learned: what is subtracted of the columns of "linear".
+
+    Examples
+    --------
+    >>> S = Vectors.pack([[1.0], [3.0]])
+    >>> MeanFunctions("linear").learn(S, S)[1]
+    array([[ 1., -1.],
+           [ 1.,  1.]])
+    """
+
+    mean: Any
+    keys: Any = None
+    center: Floats | None = None
+
+    def learn(self, X: Any, S: Samples) -> tuple[Self, Floats]:
+        """Return the functions with what is learned from training data, and their values there, (n, q)."""
+        learned = self
+        if isinstance(self.mean, str) and self.mean == "linear":
+            learned = replace(self, center=_columns(X, S).mean(axis=0))
+        elif isinstance(self.mean, Kernel):
+            T = self.mean.prepare(self.mean.pack(X))
+            learned = replace(self, keys=self.mean.features(T)[1])
+        return learned, learned(X, S)
+
+    def __call__(self, X: Any, S: Samples) -> Floats:
+        """Return the values of the functions, (m, q), at data as they were given and as they were packed."""
+        if self.mean is None:
+            return np.zeros((len(S), 0))
+        if isinstance(self.mean, str):
+            ones = np.ones((len(S), 1))
+            return ones if self.center is None else np.hstack([ones, _columns(X, S) - self.center])
+        if isinstance(self.mean, Kernel):
+            values: Any = self.mean.features(self.mean.prepare(self.mean.pack(X)), self.keys)[0]
+            values = values.toarray() if hasattr(values, "toarray") else values
+        else:
+            values = answer_of(self.mean, X, who="mean", takes=TAKES, error=ParameterError)
+        values = real_numbers(values, "mean(X)")
+        values = values[:, None] if values.ndim == 1 else values
+        if values.ndim != 2 or len(values) != len(S) or not np.isfinite(values).all():
+            raise ParameterError(
+                f"mean={self.mean!r} gave an array of shape {values.shape} for {len(S)} samples; it must give finite "
+                "numbers, a column per function and a row per sample. Correct the function."
+            )
+        return values
+
+
+def _columns(X: Any, S: Samples) -> Floats:
+    T = S if isinstance(S, Vectors) else Vectors.pack(X)
+    return np.asarray(T.X if isinstance(T.X, np.ndarray) else T.X.toarray(), dtype=np.float64)

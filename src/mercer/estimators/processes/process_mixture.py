@@ -27,7 +27,7 @@ from mercer.constraints import Boolean, Integer, OneOf, Optional, Positive
 from mercer.domains import Samples
 from mercer.errors import warn_caller
 from mercer.estimators.estimator import KernelEstimator, scattered
-from mercer.estimators.fits import Run, fitting
+from mercer.estimators.fits import Run, Units, fitting
 from mercer.estimators.parameter_gradients import WholeOrFactor, combined, low_rank, rank_of
 from mercer.estimators.processes.mean_field import NormalWishart, stick_means
 from mercer.estimators.processes.mixture_ascent import Ascent, Beliefs, padded
@@ -37,7 +37,6 @@ from mercer.kernels import Kernel
 from mercer.kernels.vectors.pointwise import dense
 from mercer.problems import Status
 from mercer.runtime.tiling import serial_blas, spans, thread_count, tile_side
-from mercer.selection.units import Units
 from mercer.targets import Real
 
 __all__ = ["Component", "ComponentPredictions", "GaussianProcessMixture", "LowRankComponent"]

@@ -20,14 +20,13 @@ from mercer.budget import Resources
 from mercer.domains import Samples, Vectors
 from mercer.errors import JitterWarning
 from mercer.estimators.processes.process_evidence import Observations
-from mercer.free_parameters import free_names
 from mercer.kernels import Kernel
-from mercer.kernels.abilities import pullback
 from mercer.kernels.comparison import Comparison
-from mercer.kernels.kernel import fill, offers, overflow_error
+from mercer.kernels.kernel import fill, offers, overflow_error, pullback
 from mercer.kernels.protocols import Differentiable
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
 from mercer.runtime.tiling import run_tasks, spans
+from mercer.spec import free_names
 
 __all__ = [
     "METHODS",

@@ -24,8 +24,9 @@ from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, OneOf, Optio
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, IndefiniteWarning, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator
-from mercer.estimators.fits import Run, fitting
+from mercer.estimators.fits import Run, Units, fitting, warn_of_search
 from mercer.estimators.processes.inducing_search import InducingObjective, in_raw_units, spread_of, stand_for_all
+from mercer.estimators.processes.process_search import coarse_starts, limits_of
 from mercer.estimators.processes.sparse_evidence import (
     METHODS,
     Inducing,
@@ -42,7 +43,6 @@ from mercer.kernels.protocols import InputDifferentiable
 from mercer.problems import Status
 from mercer.runtime.tiling import serial_blas, spans
 from mercer.selection.hyperparameters import Search, Tuned, require_derivative, tune
-from mercer.selection.units import Units, coarse_starts, moved_parameters, shifted, warn_of_search
 from mercer.spec import constraints_of, derived
 from mercer.targets import Real
 
@@ -324,7 +324,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         )
         options: dict[str, Any] = {
             "bounds": self.bounds,
-            "limits": units.limits(kernel, noise),
+            "limits": limits_of(units, kernel, noise),
             "monitor": run.solver_monitor(self.tol) if run.watched else None,
         }  # fmt: skip
         beside: dict[str, Any] = {"noise": noise}
@@ -336,7 +336,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
                 search=Search(self.restarts, self.random_state, self.max_iter, self.tol), **options,
             )  # fmt: skip
             if not moving or tuned.status in (Status.TIME, Status.STOPPED):
-                return shifted(tuned, -base), Z
+                return tuned.shifted(-base), Z
             kernel, beside = tuned.kernel, dict(tuned.beside)
         assert isinstance(Z, Vectors)
         spread = spread_of(Z)
@@ -345,7 +345,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
             InducingObjective(data, Z, spread, base), kernel, start, real=("inducing",), fixed=self.fixed,
             search=Search(max_iter=self.max_iter, tol=self.tol), **options,
         )  # fmt: skip
-        tuned = shifted(in_raw_units(tuned, spread), -base)
+        tuned = in_raw_units(tuned, spread).shifted(-base)
         return tuned, Vectors(np.ascontiguousarray(tuned.beside["inducing"]), Z.names)
 
     def _finish(self, data: SparseData, tuned: Tuned, Z: Samples) -> None:
@@ -356,7 +356,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
                 ConvergenceWarning,
             )
         if self.fixed != "all":
-            warn_of_search(*moved_parameters(tuned), -tuned.value - data.white(), tuned.kernel)
+            warn_of_search(*tuned.moved(), -tuned.value - data.white(), tuned.kernel)
         self.tuned_, self.kernel_, self.noise_ = tuned, tuned.kernel, float(tuned.beside["noise"])
         self.n_iter_ = max(1, len(tuned.values) - 1)
         whitened = whiten(data, self.kernel_, Z)

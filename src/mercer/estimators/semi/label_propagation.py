@@ -92,7 +92,7 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
     edges : {"one", "kernel"}, default "one"
         Weight of an edge between neighbours: 1, or the value of the kernel.
     graph_weights : "robust", "equal" or (k,) array, default "robust"
-        beta, of several graphs: as above, all alike, or as given.
+        beta, of several graphs: as above, all equal, or as given.
     spread : float, default 0.1
         delta over the mean energy of the graphs at equal weights: the smaller, the more graphs differ. Positive.
     unlabelled : object, default -1
@@ -114,7 +114,7 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
     node_distributions_ : (N, c) array
         The same for all nodes of the graph.
     reached_ : (N,) array of bool
-        Whether a way leads from a label to a node; others have the shares of the labels.
+        Whether a path leads from a label to a node; nodes that none reaches have the shares of the labels.
     graph_weights_ : (k,) array
         beta over its sum.
     energies_ : (k,) array

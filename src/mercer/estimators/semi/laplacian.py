@@ -21,7 +21,6 @@ from mercer.errors import TargetError
 from mercer.estimators.classifier import Part
 from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import Run, fitting
-from mercer.estimators.reduction import class_weights
 from mercer.estimators.semi.sample_graphs import sample_laplacian
 from mercer.estimators.svm.svc import SVC
 from mercer.gram import Gram, GramSpec
@@ -33,6 +32,7 @@ from mercer.selection import leave_one_out
 from mercer.solvers.linear.deformation import Deformation, deform
 from mercer.spec import derived
 from mercer.targets import PartialClasses, PartialReal
+from mercer.targets.target import class_weights
 
 __all__ = ["LaplacianRidge", "LaplacianSVC", "lifted", "mark", "small_gram"]
 __public__ = ["LaplacianRidge", "LaplacianSVC"]
@@ -82,11 +82,11 @@ class LaplacianRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
         The ridge. Positive.
     manifold : float or sequence of them, default 0.1
         m, the weight of differences between neighbours; 0 is `KernelRidge` on the samples that have a target. Of
-        several the one with the least squared error of left-out targets is taken, which needs no target to spare.
+        several the one with the least squared error of left-out targets is taken; none has to be set aside.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's named kernels.
     n_neighbors : int, default 10
-        Each sample is tied to so many others, the nearest in the feature space of the kernel.
+        How many others each sample is tied to: the nearest in the feature space of the kernel.
     weights : {"one", "half", "kernel"}, default "one"
         Weight of an edge: 1; 1/2 unless both are neighbours of each other; or k(x_i, x_j).
     normalized : bool, default False
@@ -256,7 +256,7 @@ class LaplacianSVC(SVC):
     manifold : float or sequence of them, default 0.1
         m, the weight of differences between neighbours; 0 is `SVC` on the labelled samples. Of several the one with
         the least hinge loss of left-out labels is taken, up to the scale of the function, and of equal ones the
-        largest; it needs no label to spare.
+        largest; no label has to be set aside.
     gamma, degree, coef0 : optional
         As in `SVC`.
     unlabelled : int, str, float or None, default -1
@@ -426,8 +426,8 @@ class LaplacianSVC(SVC):
     def _describe(self, parts: list[Part]) -> None:
         """Keep the mean hinge loss of left-out labels, if weights are compared.
 
-        The larger the weight of the graph, the smaller the function, which is no error of a classifier: each has the
-        scale that suits it best.
+        The larger the weight of the graph, the smaller the function, which is not an error of a classifier: each has
+        the scale that suits it best.
         """
         several = np.ndim(self.manifold) > 0 and len(self.manifold) > 1
         if not (several or self.probability):

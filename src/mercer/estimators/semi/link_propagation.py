@@ -50,14 +50,14 @@ class LinkPropagation(MultiOutputMixin, RegressorMixin, KernelEstimator):
     smoothness : float, default 0.1
         s. Positive.
     ridge : float, default 0.01
-        r, which draws what nothing is known of to zero. Positive.
+        r, which draws values that nothing is known about to zero. Positive.
     columns : "rows", (m, m) sparse array, or None, default None
         The graph of column nodes: that of the rows, for links within one graph; affinities of other nodes, for links
         between two; None if columns are not alike in any way.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's named kernels.
     n_neighbors : int, default 10
-        Each row node is tied to so many others.
+        How many others each row node is tied to.
     weights : {"one", "half", "kernel"}, default "one"
         Weight of an edge, as in `LaplacianRidge`.
     normalized : bool, default False
@@ -65,7 +65,7 @@ class LinkPropagation(MultiOutputMixin, RegressorMixin, KernelEstimator):
     graph : (n, n) sparse array, optional
         Affinities of row nodes, in place of neighbours.
     tol : float, default 1e-6
-        Of conjugate gradients: length of what is left over that of what is known.
+        Of conjugate gradients: the length of the residual over that of what is known.
     max_iter : int, default 1000
         The most steps.
     memory, max_time, n_threads : optional
@@ -86,7 +86,7 @@ class LinkPropagation(MultiOutputMixin, RegressorMixin, KernelEstimator):
     Notes
     -----
     Y is NaN where nothing is known, or a sparse matrix whose stored entries are known. A new row node is tied to its
-    neighbours among the known ones, and its links are those that cost least then. Cost of a step: products of both
+    neighbours among the known ones, and its links are those that then cost least. Cost of a step: products of both
     Laplacians with the table, linear in edges times nodes; memory 40 bytes a pair, beside Y.
 
     Examples

@@ -15,12 +15,12 @@ from mercer.arrays import Array, Bools, Floats, Indices
 from mercer.constraints import Boolean, Integer, Interval, Optional, Positive
 from mercer.errors import ParameterError
 from mercer.estimators.fits import Run, fitting
-from mercer.estimators.reduction import Reduction, class_weights
 from mercer.estimators.semi.laplacian import known_rows, mark
 from mercer.estimators.svm.svc import SVC
 from mercer.gram import Gram, GramSpec
 from mercer.problems import Solution
 from mercer.targets import PartialClasses
+from mercer.targets.target import Reduction, class_weights
 
 __all__ = ["TransductiveSVC", "counts_of", "sides_of", "top"]
 __public__ = ["TransductiveSVC"]

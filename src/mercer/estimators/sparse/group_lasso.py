@@ -54,7 +54,7 @@ class GroupLasso(SparseRegressor):
     Parameters
     ----------
     groups : (d,) array of labels, list of lists of columns, or None, default None
-        The group of each column, or the columns of each group; columns in none are groups by themselves. None: each
+        The group of each column, or the columns of each group; columns in none are groups of their own. None: each
         column is a group. Labels are numbered in ascending order, lists as they come.
     alpha : float, default 1.0
         Weight of the penalty. Positive.

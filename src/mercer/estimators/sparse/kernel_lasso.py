@@ -23,7 +23,6 @@ from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.estimator import scattered, weighted
 from mercer.estimators.fits import fitting
 from mercer.estimators.sparse.lasso import SparseRegressor
-from mercer.free_parameters import free_names
 from mercer.gram import Dense, GramSpec, HasRows
 from mercer.gram.gram import has_array, has_features
 from mercer.kernels import Kernel
@@ -31,6 +30,7 @@ from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution
 from mercer.solvers.sparse.coordinate_descent import CoordinateDescent, polish
 from mercer.solvers.sparse.design import PenalisedLeastSquares, design_of
+from mercer.spec import free_names
 from mercer.targets import Real
 
 __all__ = ["KernelLasso", "KernelPath", "kernel_path"]

@@ -21,15 +21,13 @@ from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, On
 from mercer.domains import Samples, Similarities, Vectors
 from mercer.errors import TargetError, warn_caller
 from mercer.estimators.estimator import KernelEstimator, unwatched
-from mercer.estimators.fits import Run, fitting
-from mercer.estimators.reduction import Reduction, class_weights
+from mercer.estimators.fits import Run, Units, fitting
 from mercer.gram import Expansion, Gram, GramSpec
 from mercer.gram.gram import Cross, is_low_rank
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution, Status
 from mercer.selection.sigmoid import normalize
-from mercer.selection.units import Units
 from mercer.solvers.solver import Columns
 from mercer.solvers.sparse.fixed_point_evidence import FixedPointEvidence
 from mercer.solvers.sparse.incremental_evidence import IncrementalEvidence
@@ -42,6 +40,7 @@ from mercer.solvers.sparse.sparse_bayes import (
     SparseRegression,
 )
 from mercer.targets import Multiclass, Real
+from mercer.targets.target import Reduction, class_weights
 
 __all__ = ["RelevanceVectorClassifier", "RelevanceVectorRegressor"]
 __public__ = __all__

@@ -83,7 +83,7 @@ class KernelPCR(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     Notes
     -----
-    A sample of weight w counts as w copies, also in the criteria: of the copies one is left out, of a weight below one
+    A sample of weight w counts as w copies, in the criteria too: of the copies one is left out, of a weight below one
     all. With all components the function is that of least squares, and with a linear kernel that of
     ``make_pipeline(PCA(r), LinearRegression())``. Cost one eigendecomposition, three n x n arrays. With a Gram of low
     rank c the function is that of the approximated matrix; cost O(n c^2), memory n c.

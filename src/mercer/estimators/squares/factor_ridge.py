@@ -19,7 +19,7 @@ from mercer.budget import Resources
 from mercer.estimators.squares.ridge import Weighted
 from mercer.gram.low_rank.nystrom import NystromGram, on_landmarks
 from mercer.kernels import Kernel
-from mercer.kernels.abilities import pullback
+from mercer.kernels.kernel import pullback
 from mercer.runtime.tiling import spans
 from mercer.selection.path import RidgeSpectrum
 

@@ -22,7 +22,6 @@ from mercer.errors import CapabilityError, ParameterError
 from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import Run, fitting
-from mercer.estimators.reduction import class_weights
 from mercer.gram import Expansion, Gram, GramSpec
 from mercer.kernels.kernel import overflow_error
 from mercer.numerics.cholesky import safe_cholesky
@@ -30,6 +29,7 @@ from mercer.problems import LinearSystem, Solution, Status
 from mercer.runtime.tiling import in_background
 from mercer.solvers import Solver
 from mercer.targets import Multiclass
+from mercer.targets.target import class_weights
 
 __all__ = ["KernelFisherDiscriminant"]
 __public__ = __all__

@@ -21,7 +21,6 @@ from mercer.errors import ParameterError
 from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.fits import fitting
 from mercer.estimators.offered import offered_if
-from mercer.estimators.reduction import class_weights
 from mercer.estimators.squares.glm import require_range
 from mercer.estimators.squares.representer import MAX_ITER, TOL, RepresenterMachine
 from mercer.gram import GramSpec
@@ -47,6 +46,7 @@ from mercer.losses import (
 )
 from mercer.solvers import Solver
 from mercer.targets import Multiclass, Real
+from mercer.targets.target import class_weights
 
 __all__ = ["KernelMachine", "KernelMachineClassifier"]
 __public__ = __all__

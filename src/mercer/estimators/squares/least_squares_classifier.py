@@ -22,12 +22,12 @@ from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.estimator import scattered
 from mercer.estimators.fits import fitting
 from mercer.estimators.offered import offered_if, require_fitted_with
-from mercer.estimators.reduction import Reduction, class_weights
 from mercer.estimators.squares.least_squares_machine import Fitted, LeastSquaresMachine, groups_of
 from mercer.gram import Gram, GramSpec
 from mercer.selection.least_squares_evidence import Moderation
 from mercer.solvers import Solver
 from mercer.targets import Multiclass
+from mercer.targets.target import Reduction, class_weights
 
 __all__ = ["LSSVC"]
 __public__ = __all__

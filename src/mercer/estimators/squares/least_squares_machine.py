@@ -6,7 +6,6 @@ P the block of the inverse of (G, 1; 1^T, 0) that maps y to a, s^2 the scale of 
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +19,7 @@ from mercer.constraints import AnyOf, Boolean, InstanceOf, Integer, Interval, On
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, ParameterError, warn_caller
 from mercer.estimators.estimator import KernelEstimator
-from mercer.estimators.fits import Run
+from mercer.estimators.fits import Run, warn_of_search
 from mercer.gram import Dense, Gram, HasFactor
 from mercer.gram.gram import has_array, is_approximate_factor, is_factored
 from mercer.gram.repair import POLICIES
@@ -185,9 +184,8 @@ class LeastSquaresMachine(KernelEstimator):
         total = sum(float(w[rows].sum()) for rows, _ in parts)
         if self.selection == "evidence":
             total = sum(Y.shape[1] * (float(w[rows].sum()) - 1.0) for rows, Y in parts)
-        units = importlib.import_module("mercer.selection.units")
-        self.C_, self.tuned_ = float(found.beside["C"]), units.shifted(found, total * float(np.log(unit)))
-        units.warn_of_search(*units.moved_parameters(found), np.inf, found.kernel)
+        self.C_, self.tuned_ = float(found.beside["C"]), found.shifted(total * float(np.log(unit)))
+        warn_of_search(*found.moved(), np.inf, found.kernel)
         return found.kernel
 
     def _tuning_monitor(self, run: Run) -> Any:

@@ -19,13 +19,12 @@ from mercer.domains import Samples
 from mercer.errors import ParameterError, warn_caller
 from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.estimator import scattered
-from mercer.estimators.fits import Run, fitting
+from mercer.estimators.fits import Run, Units, fitting
 from mercer.estimators.squares.least_squares_machine import Fitted, LeastSquaresMachine
 from mercer.gram import Gram, GramSpec
 from mercer.gram.exact import DenseGram
 from mercer.gram.gram import has_array
 from mercer.problems import LinearSystem, Status
-from mercer.selection.units import Units
 from mercer.solvers import Solver
 from mercer.targets import Real
 
@@ -120,7 +119,7 @@ class LSSVR(Certified, MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
 
     Notes
     -----
-    A sample of weight w counts as w copies, also in the evidence; it is left out with its whole weight. Several
+    A sample of weight w counts as w copies, in the evidence too; it is left out with its whole weight. Several
     targets share the factorisation, and the weights of ``robust``, which look at the mean squared standardised error;
     C and the kernel are chosen before samples are reweighted. In Bayesian notation mu = 1 / s^2 and
     zeta = C / s^2.

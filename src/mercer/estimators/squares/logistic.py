@@ -20,7 +20,6 @@ from mercer.errors import ParameterError
 from mercer.estimators.certificates.certified import Certified
 from mercer.estimators.estimator import KernelEstimator, scattered
 from mercer.estimators.fits import fitting
-from mercer.estimators.reduction import class_weights
 from mercer.gram import Gram, GramSpec
 from mercer.gram.gram import is_low_rank
 from mercer.losses import Logistic, Multinomial
@@ -28,6 +27,7 @@ from mercer.problems import SmoothRisk
 from mercer.solvers import Newton, Solver
 from mercer.spec import derived
 from mercer.targets import Multiclass
+from mercer.targets.target import class_weights
 
 __all__ = ["KernelLogisticRegression"]
 __public__ = __all__
@@ -223,7 +223,7 @@ class KernelLogisticRegression(Certified, ClassifierMixin, KernelEstimator):
         return Multinomial().mean(values)
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """Return the logarithms of the probabilities, shape (m, c); finite also where a probability rounds to zero."""
+        """Return the logarithms of the probabilities, shape (m, c); finite even where a probability rounds to zero."""
         values = self._evaluate(X)
         if values.ndim == 1:
             return -np.column_stack([np.logaddexp(0.0, values), np.logaddexp(0.0, -values)])

@@ -17,12 +17,12 @@ import numpy as np
 from mercer.arrays import Floats, Indices
 from mercer.budget import UNLIMITED, Resources
 from mercer.domains import Samples
-from mercer.free_parameters import free_names
 from mercer.gram import Dense
 from mercer.kernels import Kernel
-from mercer.kernels.abilities import pullback
+from mercer.kernels.kernel import pullback
 from mercer.runtime.tiling import spans
 from mercer.solvers.linear.cholesky_solver import Factored
+from mercer.spec import free_names
 
 __all__ = ["RidgeCriterion"]
 

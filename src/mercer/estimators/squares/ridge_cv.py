@@ -34,7 +34,6 @@ from mercer.estimators.squares.factor_ridge import (
 )
 from mercer.estimators.squares.ridge import RidgeEstimator, Weighted, kernel_unit
 from mercer.estimators.squares.ridge_criterion import RidgeCriterion
-from mercer.free_parameters import free_names
 from mercer.gram import Dense, Gram, GramSpec, HasFactor
 from mercer.gram.gram import has_array, has_landmarks, is_stored
 from mercer.gram.low_rank.factor_rows import SHARE
@@ -46,6 +45,7 @@ from mercer.runtime.tiling import in_background
 from mercer.selection.cross_validation import partition
 from mercer.selection.hyperparameters import Search, Tuned, tune
 from mercer.selection.path import RidgeSpectrum
+from mercer.spec import free_names
 from mercer.targets import Real
 
 __all__ = ["KernelRidgeCV"]
@@ -132,7 +132,7 @@ class KernelRidgeCV(RidgeEstimator):
     three.
 
     With a Gram of low rank the errors are those of the approximated matrix, as the fitted function is; its landmarks
-    stay where they are, also if their own errors are looked at. Cost O(n r^2) once and O(n r) for a ridge, memory
+    stay where they are, even if their own errors are looked at. Cost O(n r^2) once and O(n r) for a ridge, memory
     O(r^2) and, if it fits, n r. While the kernel is moved the landmarks are held, and a step costs O(n r^2) and a few
     arrays of n r numbers; the Gram of the kernel that was found is rebuilt. `Features` and `RandomFeatures` have no
     landmarks: with them the parameters must be held. A factor with as many columns as samples saves nothing, and the

@@ -31,7 +31,7 @@ class ClassHierarchy(FiniteSpace):
     Parameters
     ----------
     parents : mapping
-        From each label to the one above it; labels that are nobody's child are at the top.
+        From each label to its parent; labels without a parent are at the top.
     classes : array, optional
         Learned: the labels that are predicted, those of the training data; they may be anywhere in the tree.
 

@@ -158,8 +158,8 @@ class JointRanking(_Collections):
     .. math:: \Delta = \frac{1}{P N} \, |\{(i, j) : y_i = 1,\; y_j = 0,\; i \text{ after } j\}|, \qquad
         \xi = \frac{1}{P N} \sum_{y_i > y_j} \bigl(1 - f(x_i) + f(x_j)\bigr)_+
 
-    Every pair of a positive and a negative object may be in the wrong order by itself, so that the slack is the mean
-    hinge of all pairs; the sums of the most violated order are found by sorting.
+    Every pair of a positive and a negative object may be in the wrong order independently of the others, so that the
+    slack is the mean hinge of all pairs; the sums of the most violated order are found by sorting.
 
     Seed: [HSS] Section 3.1.4 (ROC area, after Joachims).
 

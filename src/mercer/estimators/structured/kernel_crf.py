@@ -101,7 +101,7 @@ class KernelCRF(StructuredRisk):
     weights_ : (G,) array
         Weights of the output's own features, such as pairs of labels.
     objective_, gap_ : float
-        The objective, and how far it is above the minimum over all functions at most, also with few sites.
+        The objective, and how far it is above the minimum over all functions at most, even with few sites.
     sites_ : (m, 2) array of int
         With `max_sites`, the sample and the position of each site, in the order in which they were taken.
     n_iter_ : int

@@ -116,7 +116,7 @@ class Rankings(OutputSpace):
     Parameters
     ----------
     decomposition : {"edges", "stars", "graph"}, default "edges"
-        A(y): each preference by itself, a label with all that it is preferred to, or the graph as a whole.
+        A(y): each preference on its own, a label with all that it is preferred to, or the graph as a whole.
     n_labels : int, optional
         Learned: the number of labels.
 

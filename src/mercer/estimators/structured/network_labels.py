@@ -69,8 +69,8 @@ class NetworkLabels(OutputSpace):
     Notes
     -----
     X is a list of samples, each a list of what the kernel compares, one for each site; y a list of labels in the same
-    order. Without `edges`, X is a list of pairs (objects, edges): each sample has the network and the size that it
-    likes, and all share the functions and the matrices W.
+    order. Without `edges`, X is a list of pairs (objects, edges): samples may have different networks and sizes,
+    and all share the functions and the matrices W.
 
     Examples
     --------

@@ -28,7 +28,7 @@ class OrdinalSVC(ClassifierMixin, KernelEstimator):
         \bigl(1 - s_{ik} (f(x_i) - b_k)\bigr)_+^2, \qquad s_{ik} = \begin{cases} 1 & y_i > k \\ -1 & y_i \le k
         \end{cases}
 
-    Every sample is compared with every threshold, so that a prediction is the more expensive the further off it is,
+    Every sample is compared with every threshold, so that a prediction costs more the further off it is,
     and the thresholds are in order at the optimum: the derivative in b_k falls with k. They are not penalised.
 
     Seed: [HSS] Section 3.1.4 (ordinal regression).

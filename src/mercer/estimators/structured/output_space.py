@@ -124,7 +124,7 @@ class OutputSpace(Spec):
         return learned, learned.encode(y)
 
     def on(self, network: Any, sites: int) -> Self:
-        """Return the space of a sample with its own network on so many sites; of spaces with `own_networks`."""
+        """Return the space of a sample with its own network on this many sites; of spaces with `own_networks`."""
         raise NotImplementedError(f"{type(self).__name__} has the same structure for all samples")
 
     # scores -------------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ class OutputSpace(Spec):
         return logs, psi, g
 
     def outputs(self, sites: int) -> Iterator[Any]:
-        """Yield every output of a sample with so many sites; CapabilityError where there is no list."""
+        """Yield every output of a sample with this many sites; CapabilityError where there is no list."""
         raise CapabilityError(
             f"{type(self).__name__} cannot list its outputs; rescaled slacks and the two best need a list. Use margin "
             "rescaling, or a smaller space."

@@ -163,7 +163,7 @@ class GaussianProcessSequenceClassifier(StructuredRisk):
         return super()._represent(kernel, S, run, until)
 
     def memory_plan(self, n_samples: int, n_features: int = 1, n_targets: int = 1) -> Plan:
-        """Return the large buffers of a fit by name, in bytes, for so many positions and labels."""
+        """Return the large buffers of a fit by name, in bytes, for this many positions and labels."""
         labels = max(n_targets, 2)
         size = n_samples * labels + (labels**2 if self._space().has_sites else 0)
         buffers = {
@@ -238,7 +238,7 @@ class GaussianProcessSequenceClassifier(StructuredRisk):
     def marginals(self, X: Any) -> list[Floats]:
         """Return the probability of each label at each position, one (T, K) array per sequence.
 
-        They are averages over the posterior: surer than the data allow is none of them.
+        They are averages over the posterior, so that none is surer than the data allow.
 
         Parameters
         ----------

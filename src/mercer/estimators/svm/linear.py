@@ -17,7 +17,6 @@ from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import AnyOf, InstanceOf, Interval, OneOf, Optional
 from mercer.errors import ParameterError
 from mercer.estimators.fits import fitting
-from mercer.estimators.reduction import class_weights
 from mercer.estimators.svm.linear_machine import MAX_ITER, TOL, LinearMachine
 from mercer.losses import EpsilonInsensitive, Hinge, Loss, SquaredHinge
 from mercer.losses.insensitive import SquaredEpsilonInsensitive
@@ -28,6 +27,7 @@ from mercer.solvers.rows.dual_descent import DualDescent
 from mercer.solvers.rows.row_data import Rows
 from mercer.solvers.solver import Solver
 from mercer.targets import Multiclass, Real
+from mercer.targets.target import class_weights
 
 __all__ = ["LinearSVC", "LinearSVR"]
 __public__ = __all__

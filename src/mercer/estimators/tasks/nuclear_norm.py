@@ -153,7 +153,7 @@ class NuclearNormRegressor(MultiOutputMixin, RegressorMixin, _FewFunctions):
         None is `Nuclear`; see `mercer.hilbert` for `Schatten`, `ElasticNuclear` and `Rank`.
     task : str or int, optional
         The column of the task in X, each sample belonging to one. None if tasks are given as ``fit(X, y,
-        tasks=tasks)``; without both, columns of y are tasks, and NaN is what was not seen.
+        tasks=tasks)``; without either, columns of y are tasks, and NaN is what was not seen.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's named kernels.
     fit_intercept : bool, default True

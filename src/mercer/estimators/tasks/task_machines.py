@@ -83,10 +83,11 @@ class MultiTaskSVC(_TaskedMachine, SVC):
     C : float, default 1.0
         Cost of an error of size one.
     task : str or int, optional
-        The column of the task in X. None if tasks are given as ``fit(X, y, tasks=tasks)``; without both there is one.
+        The column of the task in X. None if tasks are given as ``fit(X, y, tasks=tasks)``; without either there is one
+        task.
     rho : float or sequence of floats, default 0.5
-        The share of what the tasks have in common, in [0, 1]: 0 are machines that know nothing of each other, each
-        with its intercept; 1 is one machine for all. Of several the one with the least hinge loss of left-out
+        The share of what the tasks have in common, in [0, 1]: 0 gives separate machines, each with its intercept;
+        1 is one machine for all. Of several the one with the least hinge loss of left-out
         samples is taken.
     gamma, degree, coef0 : optional
         As in `SVC`.
@@ -227,8 +228,8 @@ class MultiTaskSVR(_TaskedMachine, SVR):
     epsilon : float, default 0.1
         Half-width of the tube, in the unit of y.
     task : str or int, optional
-        The column of the task in X. None if tasks are given as ``fit(X, y, tasks=tasks)``; without both the columns of
-        y are tasks, NaN where nothing was seen, or there is one.
+        The column of the task in X. None if tasks are given as ``fit(X, y, tasks=tasks)``; without either the columns
+        of y are tasks, NaN where nothing was seen, or there is one.
     rho : float or sequence of floats, default 0.5
         The share of what the tasks have in common, as in `MultiTaskSVC`. Of several the one with the least loss of
         left-out samples is taken, by the span of the support vectors: those that are free stay so.

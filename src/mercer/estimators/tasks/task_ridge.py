@@ -41,11 +41,11 @@ class MultiTaskRidge(Tasked, KernelRidge):
     alpha : float, default 1.0
         The ridge. Positive.
     task : str or int, optional
-        The column of the task in X. None if tasks are given as ``fit(X, y, tasks=tasks)``; without both the columns of
-        y are tasks, NaN where nothing was seen, or there is one.
+        The column of the task in X. None if tasks are given as ``fit(X, y, tasks=tasks)``; without either the columns
+        of y are tasks, NaN where nothing was seen, or there is one.
     rho : float or sequence of floats, default 0.5
-        The share of what the tasks have in common, in [0, 1]: 0 are machines that know nothing of each other, 1 is
-        one machine for all. Of several the one with the least squared error of left-out samples is taken.
+        The share of what the tasks have in common, in [0, 1]: 0 gives separate machines, 1 is one machine for all. Of
+        several the one with the least squared error of left-out samples is taken.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's named kernels.
     gram, solver : optional

@@ -18,13 +18,13 @@ from mercer.domains import Samples, Sets
 from mercer.errors import DomainError
 from mercer.estimators.estimator import pack_vectors
 from mercer.estimators.fits import Run, fitting
-from mercer.estimators.reduction import Reduction, class_weights
 from mercer.estimators.svm.svc import SVC
 from mercer.gram import Gram, GramSpec
 from mercer.kernels import Kernel, MeanMap
 from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution
 from mercer.targets import Binary
+from mercer.targets.target import Reduction, class_weights
 
 __all__ = ["MultiInstanceSVC"]
 __public__ = __all__

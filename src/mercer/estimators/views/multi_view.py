@@ -21,7 +21,6 @@ from mercer.constraints import Boolean, Integer, Interval, OneOf, Positive
 from mercer.domains import Samples
 from mercer.domains.identity import distinct
 from mercer.estimators.fits import Run, fitting, frozen
-from mercer.estimators.reduction import class_weights
 from mercer.estimators.semi.laplacian import LaplacianSVC, known_rows, mark, small_gram
 from mercer.estimators.semi.sample_graphs import sample_laplacian
 from mercer.estimators.views.view_kernels import SeveralViews, seen_by
@@ -30,6 +29,7 @@ from mercer.problems import LinearSystem, Solution, Status
 from mercer.selection import leave_one_out
 from mercer.solvers.linear.deformation import Deformation, deform
 from mercer.targets import PartialClasses, PartialReal
+from mercer.targets.target import class_weights
 
 __all__ = ["CoRegularizedRidge", "MultiViewLaplacianSVC"]
 __public__ = __all__

@@ -17,13 +17,13 @@ from mercer.constraints import AnyOf, Each, InstanceOf, Integer, Interval, OneOf
 from mercer.errors import ParameterError, warn_caller
 from mercer.estimators.factors import factor_of, function_of
 from mercer.estimators.fits import fitting
-from mercer.estimators.reduction import Reduction, class_weights
 from mercer.estimators.views.view_kernels import SeveralViews, seen_by
 from mercer.gram import GramSpec
 from mercer.gram.gram import is_streamed, is_transform
 from mercer.problems import Status
 from mercer.solvers.box.two_views import solve_two_views
 from mercer.targets import Multiclass
+from mercer.targets.target import Reduction, class_weights
 
 __all__ = ["SVM2K"]
 __public__ = __all__
@@ -48,7 +48,7 @@ class SVM2K(ClassifierMixin, SeveralViews):
     C : float or pair of floats, default 1.0
         Cost of an error of size one, in either view.
     agreement : float, default 1.0
-        D, the cost of disagreement of size one; 0 are two machines that know nothing of each other.
+        D, the cost of disagreement of size one; 0 gives two separate machines.
     epsilon : float, default 0.0
         Disagreement that costs nothing.
     multi_class : {"ovo", "ovr"}, default "ovo"

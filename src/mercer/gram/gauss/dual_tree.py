@@ -278,7 +278,7 @@ _ROUND, _LOWEST = 6755399441055744.0, -1021.0
 # "contract" forms fused multiply-adds, which only leave out roundings; x + c - c may not be reordered.
 @compiled(fastmath={"contract"})
 def _power(x):
-    """2^x within 2 units in the last place, as in `mercer.kernels.vectors.gaussian`."""
+    """2^x within 2 units in the last place, as in `mercer.kernels.vectors.profiles`."""
     x = x if x > _LOWEST else _LOWEST
     shifted = x + _ROUND
     r = x - (shifted - _ROUND)

@@ -20,10 +20,10 @@ from mercer.errors import CapabilityError, DomainError
 from mercer.gram.expansion import Expansion, product
 from mercer.gram.gauss.choice import METHODS, Choice, GaussTransform, choose_method
 from mercer.gram.gram import Cross, Gram, GramSpec
-from mercer.kernels.algebra.sums import Scaled
 from mercer.kernels.comparison import Comparison
+from mercer.kernels.composite import Scaled
 from mercer.kernels.kernel import Kernel
-from mercer.kernels.vectors.gaussian import Gaussian
+from mercer.kernels.vectors.pointwise import Gaussian
 
 __all__ = ["FastGauss", "FastGaussExpansion"]
 __public__ = ["FastGauss"]
@@ -87,7 +87,7 @@ class FastGauss(GramSpec):
         return self._plan(kernel, n, width, max(2**16, min(2**22, 32 * n)))
 
     def _plan(self, kernel: Kernel, n: int, width: int, series: int) -> Plan:
-        """Return the buffers of products with so many numbers of series."""
+        """Return the buffers of products with this many numbers of series."""
         buffers = {"points": 8 * n * (2 * width + 4), "series": 8 * series}
         return Plan(f"{kernel!r} by a fast Gauss transform on {n} samples", buffers, ("gram=Tiles()",))
 

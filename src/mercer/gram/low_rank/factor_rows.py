@@ -131,7 +131,7 @@ def mirror_lower(square):
 
 
 def row_ranges(n: int, size: int) -> list[slice]:
-    """Return spans of rows whose sums, of so many numbers each, are made separately; they depend on the sizes alone.
+    """Return spans of rows whose sums, of this many numbers each, are made separately; they depend on the sizes alone.
 
     Examples
     --------

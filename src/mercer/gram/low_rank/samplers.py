@@ -357,7 +357,7 @@ def enough(
 
 
 def floor(tol: float, done: int) -> float:
-    """Return what a landmark after so many others has to add, as a share of k(x, x)."""
+    """Return what a landmark after this many others has to add, as a share of k(x, x)."""
     return max(4.0 * np.finfo(float).eps * (1 + done), min(_LOST * (1 + done), 0.1 * tol))
 
 

@@ -68,7 +68,7 @@ class Sentences(Dataset):
         return (*self.columns, _LAST)
 
     def named(self, target: str | None) -> str | None:
-        """Return the name of a column, also of the last one."""
+        """Return the name of a column, the last one included."""
         return self.columns[-1] if target == _LAST else target
 
     def take(self, index: Index) -> Self:

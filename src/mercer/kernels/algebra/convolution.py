@@ -19,14 +19,13 @@ from mercer.constraints import Satisfies
 from mercer.domains import Samples, Whole
 from mercer.domains.decompositions import Decompositions
 from mercer.domains.samples import is_hashable
-from mercer.free_parameters import free_values
-from mercer.kernels.abilities import Differentiated, Featured, pullback
+from mercer.kernels.abilities import Differentiated, Featured
 from mercer.kernels.comparison import View
-from mercer.kernels.composite import KERNELS, row_products
+from mercer.kernels.composite import KERNELS, offered, row_products
 from mercer.kernels.counts import arrays_of
-from mercer.kernels.kernel import Kernel, Tiled, feature_count, offered
+from mercer.kernels.kernel import Kernel, Tiled, feature_count, pullback
 from mercer.kernels.monomials import require_few
-from mercer.spec import derived
+from mercer.spec import derived, free_values
 
 __all__ = ["Convolution"]
 __public__ = __all__

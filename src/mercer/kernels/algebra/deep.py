@@ -14,14 +14,14 @@ from mercer.arrays import Floats, real_numbers
 from mercer.constraints import InstanceOf, Satisfies
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError
-from mercer.free_parameters import free_values
-from mercer.kernels.abilities import DifferentiatedByTiles, pullback
+from mercer.kernels.abilities import DifferentiatedByTiles
 from mercer.kernels.algebra.maps import is_differentiable
 from mercer.kernels.comparison import View
-from mercer.kernels.kernel import Kernel, Tiled, offered, offers
+from mercer.kernels.composite import offered
+from mercer.kernels.kernel import Kernel, Tiled, offers, pullback
 from mercer.kernels.protocols import InputDifferentiable, Pullback
 from mercer.kernels.user_calls import rows_of
-from mercer.spec import derived
+from mercer.spec import derived, free_values
 
 __all__ = ["Deep"]
 __public__ = __all__

@@ -16,10 +16,10 @@ from mercer.arrays import Floats
 from mercer.constraints import Integer, Interval
 from mercer.domains import Samples
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, ParameterError
-from mercer.kernels.abilities import Differentiated, DifferentiatedByTiles, DifferentiatedInInputs, Featured, derivative
+from mercer.kernels.abilities import Differentiated, DifferentiatedByTiles, DifferentiatedInInputs, Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.composite import ATOM, POWER, Inheriting, Wrapped, enclosed, row_products
-from mercer.kernels.kernel import Kernel, feature_count, narrowed, offers, overflow_error
+from mercer.kernels.kernel import Kernel, derivative, feature_count, narrowed, offers, overflow_error
 from mercer.kernels.power_series import Series
 from mercer.kernels.protocols import Compiles, Pullback
 from mercer.runtime.tiling import all_finite

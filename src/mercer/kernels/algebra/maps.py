@@ -17,11 +17,11 @@ from mercer.constraints import InstanceOf, Satisfies
 from mercer.domains import WHOLE, Frames, Samples, Vectors, Whole
 from mercer.domains.samples import sample_count
 from mercer.errors import DomainError
-from mercer.kernels.abilities import Differentiated, DifferentiatedByTiles, Featured, derivative, pullback
+from mercer.kernels.abilities import Differentiated, DifferentiatedByTiles, Featured
 from mercer.kernels.algebra.transformers import Untransformed, fitted_to, unfitted_error, waits
 from mercer.kernels.comparison import Base, Path, View
-from mercer.kernels.composite import ATOM, enclosed
-from mercer.kernels.kernel import Kernel, Tiled, bases_of, feature_count, narrowed, offered
+from mercer.kernels.composite import ATOM, enclosed, offered
+from mercer.kernels.kernel import Kernel, Tiled, bases_of, derivative, feature_count, narrowed, pullback
 from mercer.kernels.protocols import Pullback
 from mercer.kernels.user_calls import ALL, rows_of
 from mercer.spec import Spec, derived

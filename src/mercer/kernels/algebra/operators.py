@@ -9,7 +9,8 @@ import numpy as np
 from mercer import kernels  # whose names are imported when they are used
 from mercer.errors import ParameterError
 from mercer.kernels.algebra.maps import Composed, is_differentiable
-from mercer.kernels.algebra.sums import Constant, Product, Scaled, Sum
+from mercer.kernels.algebra.sums import Constant, Product, Sum
+from mercer.kernels.composite import Scaled
 from mercer.kernels.kernel import Kernel
 
 __all__ = ["add", "compose", "multiply"]

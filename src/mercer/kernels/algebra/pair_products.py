@@ -12,9 +12,9 @@ from mercer.arrays import Floats
 from mercer.constraints import InstanceOf
 from mercer.domains import Pairs, Samples
 from mercer.domains.samples import packed_pair
-from mercer.kernels.abilities import Differentiated, pullback
-from mercer.kernels.composite import ATOM, Inheriting, enclosed
-from mercer.kernels.kernel import Kernel, offered
+from mercer.kernels.abilities import Differentiated
+from mercer.kernels.composite import ATOM, Inheriting, enclosed, offered
+from mercer.kernels.kernel import Kernel, pullback
 from mercer.kernels.pair_forms import gathered, learned, pair_function
 from mercer.kernels.protocols import PairTerm
 from mercer.spec import derived

@@ -18,10 +18,10 @@ from mercer.budget import Plan
 from mercer.constraints import Data
 from mercer.domains import WHOLE, Frames, Samples
 from mercer.errors import ParameterError
-from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs, Featured, pullback
+from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs, Featured
 from mercer.kernels.comparison import Base, Comparison, Path, View
-from mercer.kernels.composite import Wrapped
-from mercer.kernels.kernel import Kernel, fill, offered
+from mercer.kernels.composite import Wrapped, offered
+from mercer.kernels.kernel import Kernel, fill, pullback
 from mercer.numerics.operands import row_products
 from mercer.runtime.tiling import in_background, spans
 from mercer.spec import derived

@@ -1,4 +1,4 @@
-"""Sums, products and multiples of kernels.
+"""Sums and products of kernels, and constants.
 
 Symbols: k, k_1, ... kernels with feature maps Phi, Phi_1, ...; a >= 0 a number.
 Every node asks its terms for the same tile, so that bases they share are computed once.
@@ -7,8 +7,6 @@ Every node asks its terms for the same tile, so that bases they share are comput
 from __future__ import annotations
 
 import functools
-import importlib
-import math
 import operator
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
@@ -16,19 +14,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer import domains  # whose names are imported when they are used
 from mercer.arrays import Floats
 from mercer.constraints import Interval
 from mercer.domains import Samples, Vectors
-from mercer.kernels.abilities import Differentiated, DifferentiatedByTiles, DifferentiatedInInputs, Featured, derivative
+from mercer.kernels.abilities import Differentiated, DifferentiatedByTiles, DifferentiatedInInputs, Featured
 from mercer.kernels.comparison import View
-from mercer.kernels.composite import POWER, PRODUCT, SUM, Inheriting, Terms, Wrapped, enclosed, row_products
-from mercer.kernels.kernel import Kernel, Tiled, feature_count, log_integral, narrowed, pair_terms
+from mercer.kernels.composite import POWER, PRODUCT, SUM, Inheriting, Scaled, Terms, factor, pair_function, row_products
+from mercer.kernels.kernel import Kernel, Tiled, derivative, feature_count, log_integral, narrowed, pair_terms
 from mercer.kernels.power_series import Series
 from mercer.kernels.protocols import PairTerm, Pullback
 from mercer.spec import derived
 
-__all__ = ["Constant", "Product", "Scaled", "Sum"]
+__all__ = ["Constant", "Product", "Sum"]
 __public__ = __all__
 
 
@@ -140,7 +137,7 @@ class Sum(Inheriting, Terms, Featured, DifferentiatedByTiles, DifferentiatedInIn
 
     def compile(self, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
         """Return f(x) = sum_i coef_i k(s_i, x) of pairs by matrices between their members; of others None."""
-        return _pair_function(self, samples, coef)
+        return pair_function(self, samples, coef)
 
     def series(self) -> Series:
         """Add the series of the terms."""
@@ -164,6 +161,10 @@ class Sum(Inheriting, Terms, Featured, DifferentiatedByTiles, DifferentiatedInIn
     def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Add the derivatives of the terms."""
         return np.sum([kernel.pullback_inputs(A, B, W) for kernel in self.kernels], axis=0)
+
+    def latex(self, of: Callable[[Any], str]) -> str:
+        """Return the formulas of the terms with a sign between them."""
+        return " + ".join(map(of, self.kernels))
 
     def __repr__(self) -> str:
         return self.joined(" + ", PRODUCT)
@@ -298,118 +299,12 @@ class Product(Inheriting, Terms, Featured, DifferentiatedByTiles, Differentiated
                     V *= block
             yield kernel, V
 
+    def latex(self, of: Callable[[Any], str]) -> str:
+        """Return the formulas of the terms side by side."""
+        return r" \, ".join(factor(term, of) for term in self.kernels)
+
     def __repr__(self) -> str:
         return self.joined(" * ", POWER)
-
-
-class Scaled(Inheriting, Wrapped, Featured, DifferentiatedByTiles, DifferentiatedInInputs):
-    r"""A kernel times a number that is not negative.
-
-    .. math:: k(x, x') = a \, k_1(x, x'), \qquad a \ge 0
-
-    Seed: [STS] Theorem 7; [HSS] Proposition 5 (i).
-
-    Parameters
-    ----------
-    scale : float
-        The number a. Negative values are refused: -k is not positive definite.
-    kernel : Kernel
-
-    Notes
-    -----
-    Written ``a * k`` and never simplified, so that a stays a parameter of its own.
-
-    Examples
-    --------
-    >>> from mercer.kernels import Linear
-    >>> (2.0 * Linear())([[1.0, 1.0]])
-    array([[4.]])
-    """
-
-    constraints = {"scale": Interval(0.0, np.inf, closed="left")}
-    formula = r"a \, k_1(x, x')"
-    tightness = PRODUCT
-    cost = "that of the kernel"
-
-    def __init__(self, scale: float, kernel: Kernel) -> None:
-        self.scale = scale
-        self.kernel = kernel
-
-    @derived
-    def order(self) -> int | None:
-        """That of the kernel."""
-        return self.kernel.order
-
-    def source(self, name: str, of: Callable[[Kernel], Any]) -> Kernel | None:
-        """The kernel, unless the scale is zero."""
-        return self.kernel if self.scale > 0 and of(self.kernel) else None
-
-    @derived
-    def nonzero(self) -> bool:
-        """That of the kernel, unless the scale is zero."""
-        return self.scale > 0 and self.kernel.nonzero
-
-    @derived
-    def injective(self) -> bool:
-        """That of the kernel, unless the scale is zero."""
-        return self.scale > 0 and self.kernel.injective
-
-    def pair_terms(self) -> tuple[PairTerm, ...] | None:
-        """Return the products of the kernel, times a."""
-        found = pair_terms(self.kernel)
-        return found and tuple(term._replace(weight=float(self.scale) * term.weight) for term in found)
-
-    def compile(self, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
-        """Return f(x) = sum_i coef_i k(s_i, x) of pairs by matrices between their members; of others None."""
-        return _pair_function(self, samples, coef)
-
-    def series(self) -> Series:
-        """Return a times the kernel's series."""
-        return Series.of([float(self.scale)]) * self.kernel.series()
-
-    def tile(self, view: View) -> Floats:
-        """Multiply the kernel's tile."""
-        tile = view.value(self.kernel)
-        with np.errstate(over="ignore"):
-            tile *= tile.dtype.type(self.scale)
-        return self.guarded(tile)
-
-    def _diag(self, A: Samples) -> Floats:
-        """Multiply the kernel's diagonal."""
-        return self.scale * self._diags(A)[0]
-
-    def _features(self, A: Samples, keys: Any = None) -> tuple[Any, Any]:
-        """Return the kernel's features times sqrt(a)."""
-        matrix, keys = self.kernel.features(narrowed(self.kernel, A), keys)
-        return matrix * np.sqrt(self.scale), keys
-
-    def _feature_count(self, A: Samples) -> int | None:
-        """Return the kernel's number of features."""
-        return feature_count(self.kernel, narrowed(self.kernel, A))
-
-    def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
-        """Draw from the kernel's spectral measure (normalised to mass one)."""
-        return self.kernel.frequencies(rng, count, width)
-
-    def log_integral(self, width: int) -> float | None:
-        """Return log of the scaled integral."""
-        found = log_integral(self.kernel, width)
-        return None if found is None or not self.scale > 0.0 else found + math.log(self.scale)
-
-    def value_and_pullback(self, view: View) -> tuple[Floats, Pullback]:
-        """Multiply the kernel's tile; the derivative in a is the tile itself."""
-        value, back = derivative(view, self.kernel)
-        scaled = view.empty()
-        with np.errstate(over="ignore"):
-            np.multiply(value, float(self.scale), out=scaled)
-        return scaled, lambda W: np.concatenate([[np.vdot(W, value)], self.scale * back(W)])
-
-    def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
-        """Return the kernel's derivative times a."""
-        return self.scale * self.kernel.pullback_inputs(A, B, W)
-
-    def __repr__(self) -> str:
-        return f"{np.asarray(self.scale).item()!r} * {enclosed(self.kernel, POWER)}"
 
 
 class Constant(Tiled, Featured, Differentiated, DifferentiatedInInputs):
@@ -502,12 +397,6 @@ class Constant(Tiled, Featured, Differentiated, DifferentiatedInInputs):
     def _pullback_inputs(self, A: Samples, B: Samples, W: Floats) -> Floats:
         """Return zeros."""
         return np.zeros((len(A), A.X.shape[1] if hasattr(A, "X") else 0))  # pyright: ignore
-
-
-def _pair_function(kernel: Kernel, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
-    if pair_terms(kernel) is None or not isinstance(samples, domains.Pairs):  # others do not import kernels on pairs
-        return None
-    return importlib.import_module("mercer.kernels.pair_forms").pair_function(kernel, samples, coef)
 
 
 def _variance(kernel: Kernel) -> float | None:

@@ -21,14 +21,14 @@ from mercer.constraints import Data
 from mercer.domains import Samples
 from mercer.domains.structures.nodes import Network, Nodes
 from mercer.errors import CapabilityError, DomainError
-from mercer.free_parameters import free_names
-from mercer.kernels.abilities import DifferentiatedByTiles, block_derivative
+from mercer.kernels.abilities import DifferentiatedByTiles
 from mercer.kernels.comparison import View
-from mercer.kernels.kernel import Kernel, Tiled
+from mercer.kernels.kernel import Kernel, Tiled, block_derivative
 from mercer.kernels.protocols import Pullback
 from mercer.numerics.eigen import eigh_in_place
 from mercer.numerics.laplacians import apply_polynomial, bound_of, chebyshev, components, laplacian, stationary
 from mercer.numerics.operands import row_products
+from mercer.spec import free_names
 
 __all__ = ["NodeKernel", "coupling", "factored", "largest_eigenvalue", "spectrum"]
 

@@ -18,10 +18,10 @@ from mercer.constraints import Satisfies
 from mercer.domains import Samples
 from mercer.domains.samples import is_hashable
 from mercer.errors import ParameterError
-from mercer.kernels.abilities import DifferentiatedByTiles, Featured, derivative
+from mercer.kernels.abilities import DifferentiatedByTiles, Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.composite import Terms, row_products
-from mercer.kernels.kernel import Kernel, feature_count, narrowed
+from mercer.kernels.kernel import Kernel, derivative, feature_count, narrowed
 from mercer.kernels.monomials import require_few
 from mercer.kernels.protocols import Pullback
 from mercer.spec import derived

@@ -101,7 +101,7 @@ class CommonWalks(Tiled):
         return mirror(out) if symmetric else out
 
     def _plan(self, left: Indices, right: Indices, size: int) -> None:
-        """Refuse graphs whose pairs of nodes, at so many bytes each, do not fit in memory."""
+        """Refuse graphs whose pairs of nodes, at this many bytes each, do not fit in memory."""
         most = int(left.max(initial=0)) * int(right.max(initial=0))
         what = f"{type(self).__name__} on graphs of {left.max(initial=0)} and {right.max(initial=0)} nodes"
         budget.Plan(what, {"pairs of nodes": size * most}).require(None)

@@ -18,23 +18,23 @@ from mercer.constraints import Boolean, InstanceOf, Optional
 from mercer.domains import Frames, Samples, Vectors
 from mercer.domains.structures.graphs import Graphs
 from mercer.errors import DomainError, ParameterError
-from mercer.free_parameters import free_values
-from mercer.kernels.abilities import DifferentiatedByTiles, block_derivative, pullback
+from mercer.kernels.abilities import DifferentiatedByTiles
 from mercer.kernels.comparison import Comparison, View
+from mercer.kernels.composite import offered
 from mercer.kernels.graphs.graph_histograms import GraphCounts, GraphPatterns, PatternCount, tabulated, tallied
 from mercer.kernels.graphs.path_tables import Ends, Part, Paths, compare, differentiate, measure, search
-from mercer.kernels.kernel import Kernel, offered
+from mercer.kernels.kernel import Kernel, block_derivative, pullback
 from mercer.kernels.protocols import Pullback
 from mercer.numerics.ragged import Ragged
 from mercer.runtime.tiling import run_tasks
-from mercer.spec import derived
+from mercer.spec import derived, free_values
 
 __all__ = ["ShortestPath"]
 __public__ = __all__
 
 _PAIRS = 2_000_000  # of nodes in a task, unless one graph has more
 _WORK = 2e7  # multiplications in a tile with attributes
-_DIGITS = 10  # lengths that agree in so many are the same: sums of weights depend on their order
+_DIGITS = 10  # lengths that agree in this many are the same: sums of weights depend on their order
 
 
 class ShortestPath(PatternCount, DifferentiatedByTiles):
@@ -341,7 +341,7 @@ class _Side:
 
 
 def _rounded(lengths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the lengths to so many digits; zero is positive zero."""
+    """Return the lengths to this many digits; zero is positive zero."""
     with np.errstate(divide="ignore"):
         places = np.floor(np.log10(lengths, where=lengths > 0.0, out=np.zeros_like(lengths)))
     scale = 10.0 ** np.clip(_DIGITS - 1 - places, -300, 300)

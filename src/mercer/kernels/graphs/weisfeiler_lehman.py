@@ -21,9 +21,9 @@ from mercer.constraints import InstanceOf, Integer, Optional
 from mercer.domains import Frames, Samples, Vectors
 from mercer.domains.structures.graphs import Graphs
 from mercer.errors import DomainError, ModelError, ParameterError
-from mercer.free_parameters import free_values
-from mercer.kernels.abilities import DifferentiatedByTiles, block_derivative, pullback
+from mercer.kernels.abilities import DifferentiatedByTiles
 from mercer.kernels.comparison import Comparison, View
+from mercer.kernels.composite import offered
 from mercer.kernels.graphs.coloured_nodes import ColouredNodes, NodeSide
 from mercer.kernels.graphs.graph_histograms import (
     EdgeHistogram,
@@ -35,11 +35,11 @@ from mercer.kernels.graphs.graph_histograms import (
 )
 from mercer.kernels.graphs.shortest_path import ShortestPath
 from mercer.kernels.interning import find_rows, find_sequences, intern_sequences
-from mercer.kernels.kernel import Kernel, offered
+from mercer.kernels.kernel import Kernel, block_derivative, pullback
 from mercer.kernels.protocols import Pullback
 from mercer.numerics.ragged import Ragged
 from mercer.runtime.compiled import compiled
-from mercer.spec import derived
+from mercer.spec import derived, free_values
 
 __all__ = ["WeisfeilerLehman"]
 __public__ = __all__

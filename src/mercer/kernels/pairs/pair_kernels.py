@@ -17,8 +17,9 @@ from mercer.domains import Pairs, Samples
 from mercer.domains.identity import identities, matches
 from mercer.domains.pairs import occurring
 from mercer.domains.samples import packed_pair
-from mercer.kernels.abilities import Differentiated, pullback
-from mercer.kernels.kernel import Kernel, offered, overflow_error
+from mercer.kernels.abilities import Differentiated
+from mercer.kernels.composite import offered
+from mercer.kernels.kernel import Kernel, overflow_error, pullback
 from mercer.kernels.pair_forms import gathered, learned, pair_function
 from mercer.kernels.protocols import SAME, PairTerm
 from mercer.runtime.tiling import all_finite

@@ -324,7 +324,7 @@ def _power(x):
 
 @compiled
 def _scale(gap):
-    """Return the factor of a number whose exponent is so much below the largest."""
+    """Return the factor of a number whose exponent is this much below the largest."""
     return 1.0 if gap == 0 else _INVERSE if gap == 1 else 0.0
 
 

@@ -142,7 +142,7 @@ class RandomConvolutions(Kernel, Featured):
         return out
 
     def _patterns(self, width: int) -> tuple[Any, ...]:
-        """Draw the patterns for series of so many channels: widths, channels and weights one after another."""
+        """Draw the patterns for series of this many channels: widths, channels and weights one after another."""
         assert self.length is not None
         rng = np.random.default_rng([int(self.random_state), width])
         C = int(self.count)

@@ -29,7 +29,7 @@ from mercer.kernels.abilities import Featured
 from mercer.kernels.comparison import Comparison, View, side_of_tiles
 from mercer.kernels.kernel import Tiled, mirror, overflow_error
 from mercer.kernels.monomials import require_few
-from mercer.kernels.vectors.gaussian import Gaussian
+from mercer.kernels.vectors.pointwise import Gaussian
 from mercer.numerics.operands import row_products
 from mercer.runtime.compiled import compiled
 from mercer.spec import derived

@@ -17,12 +17,13 @@ from mercer.domains import WHOLE, Samples, Vectors
 from mercer.domains.distributions import Distributions
 from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.kernels.abilities import Featured
-from mercer.kernels.algebra.sums import Constant, Scaled, Sum
+from mercer.kernels.algebra.sums import Constant, Sum
 from mercer.kernels.comparison import Comparison, View
+from mercer.kernels.composite import Scaled
 from mercer.kernels.kernel import Kernel, Tiled, term_grain
 from mercer.kernels.sets.mean_map import Members
 from mercer.kernels.vectors.dot import Linear, Polynomial
-from mercer.kernels.vectors.gaussian import Gaussian
+from mercer.kernels.vectors.pointwise import Gaussian
 from mercer.numerics.operands import row_products
 from mercer.runtime.compiled import compiled
 from mercer.runtime.tiling import tile_side

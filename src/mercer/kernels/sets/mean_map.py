@@ -17,14 +17,14 @@ from mercer.constraints import Boolean, InstanceOf
 from mercer.domains import WHOLE, Samples, Vectors, Whole
 from mercer.domains.sets import Sets
 from mercer.errors import DomainError
-from mercer.free_parameters import free_names
-from mercer.kernels.abilities import DifferentiatedByTiles, Featured, derivative
+from mercer.kernels.abilities import DifferentiatedByTiles, Featured
 from mercer.kernels.comparison import Comparison, View
-from mercer.kernels.kernel import Kernel, Tiled, compiled_expansion, feature_count, grain_of, offered, term_grain
+from mercer.kernels.composite import offered
+from mercer.kernels.kernel import Kernel, Tiled, compiled_expansion, derivative, feature_count, grain_of, term_grain
 from mercer.kernels.protocols import Pullback
 from mercer.runtime.compiled import compiled
 from mercer.runtime.tiling import spans, tile_side
-from mercer.spec import derived
+from mercer.spec import derived, free_names
 
 __all__ = ["MeanMap", "MinMax"]
 __public__ = __all__

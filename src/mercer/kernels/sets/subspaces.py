@@ -489,7 +489,7 @@ def _width(A: Sets) -> int:
 
 
 def _leading(rows: Floats, dimension: int | None) -> Floats:
-    """Return orthonormal rows that span the leading directions of some rows, at most so many."""
+    """Return orthonormal rows that span the leading directions of some rows, at most this many."""
     if not len(rows):
         return rows
     _, singular, basis = np.linalg.svd(rows, full_matrices=False)

@@ -89,7 +89,7 @@ class Mismatch(Tiled, Featured):
     Cost: linear in the strings, O(c N) to count and then one addition for each common word of a pair. Two ways give the
     same numbers, and the cheaper one is taken. Where few k-mers are near one, c = sum_i<=m C(k, i) (a - 1)^i of them,
     the features are multiplied. Otherwise c = sum_i<=2m C(k, i), whatever the alphabet: the number of u near two k-mers
-    depends only on the number of symbols in which they differ, and how many pairs of k-mers differ in so many follows
+    depends only on the number of symbols in which they differ, and how many pairs of k-mers differ in that many follows
     from how many agree on each choice of at least k - 2m places.
 
     Examples
@@ -296,7 +296,7 @@ def common_neighbours(length: int, mismatches: int, distance: int, letters: int)
 
 
 def with_open_places(length: int, most: int) -> tuple[Codes, Codes]:
-    """Return all patterns of some places with at most so many open ones, (P, length), and how many each has."""
+    """Return all patterns of some places with at most this many open ones, (P, length), and how many each has."""
     require_room(sum(comb(length, count) for count in range(most + 1)), length)
     patterns = []
     for count in range(most + 1):
@@ -307,7 +307,7 @@ def with_open_places(length: int, most: int) -> tuple[Codes, Codes]:
 
 
 def _changes(length: int, mismatches: int, letters: int) -> NDArray[np.int64]:
-    """Return all ways to change at most so many letters: what is added to each, modulo the number of letters."""
+    """Return all ways to change at most this many letters: what is added to each, modulo the number of letters."""
     changes = []
     for count in range(mismatches + 1):
         for places in combinations(range(length), count):

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from mercer import budget
 from mercer.arrays import Codes, Floats, Indices
 from mercer.domains import Samples, Strings
-from mercer.free_parameters import free_names
 from mercer.kernels.abilities import DifferentiatedByTiles, Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.counts import Overlap, arrays_of, count, overlap, renumbered
@@ -29,6 +28,7 @@ from mercer.kernels.kernel import Tiled
 from mercer.kernels.kmers import Kmers
 from mercer.kernels.protocols import Pullback
 from mercer.runtime.compiled import compiled
+from mercer.spec import free_names
 
 _LIMIT = 2**62
 Words = tuple[sp.csr_array, Kmers]  # numbers of the words of each string, and the words
@@ -106,7 +106,7 @@ class PatternKernel(Tiled, Featured, DifferentiatedByTiles):
 
 
 def require_room(count: int, length: int) -> None:
-    """Raise MemoryBudgetError if so many patterns of so many places cannot be listed."""
+    """Raise MemoryBudgetError if this many patterns of this many places cannot be listed."""
     budget.Plan(f"{count} patterns of {length} places", {"patterns": 64 * (length + 1) * count}).require(None)
 
 

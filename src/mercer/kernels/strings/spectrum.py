@@ -23,7 +23,6 @@ from mercer.domains.missing_values import is_fraction, is_missing
 from mercer.domains.samples import is_hashable
 from mercer.domains.strings import listed
 from mercer.errors import DomainError
-from mercer.free_parameters import free_names
 from mercer.kernels.abilities import DifferentiatedByTiles, Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.counts import renumbered
@@ -31,7 +30,7 @@ from mercer.kernels.kernel import Tiled
 from mercer.kernels.kmers import KmerCounts, Kmers, common_kmers, count_kmers
 from mercer.kernels.protocols import Pullback, Reason
 from mercer.kernels.strings.tries import common_substrings
-from mercer.spec import derived
+from mercer.spec import derived, free_names
 
 __all__ = ["BlendedSpectrum", "Match", "Spectrum"]
 __public__ = __all__

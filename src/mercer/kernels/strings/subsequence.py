@@ -13,13 +13,13 @@ import numpy as np
 from mercer.arrays import Codes, Floats
 from mercer.constraints import Integer, Interval
 from mercer.domains import Samples, Strings
-from mercer.free_parameters import free_names
 from mercer.kernels.abilities import DifferentiatedByTiles
 from mercer.kernels.comparison import LANES, Comparison, View, side_of_tiles
 from mercer.kernels.kernel import Tiled, mirror
 from mercer.kernels.protocols import Pullback
 from mercer.kernels.strings.patterns import PatternKernel, require_room
 from mercer.runtime.compiled import compiled
+from mercer.spec import free_names
 
 __all__ = ["GappySpectrum", "Subsequence"]
 __public__ = __all__

@@ -24,7 +24,6 @@ from mercer.constraints import Array, Integer, Optional, Positive, Satisfies
 from mercer.domains import Samples, Strings
 from mercer.domains.samples import codes_among
 from mercer.errors import DomainError, ParameterError
-from mercer.free_parameters import free_names
 from mercer.kernels.abilities import DifferentiatedByTiles, Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.counts import Overlap, as_csr, overlap
@@ -33,13 +32,13 @@ from mercer.kernels.protocols import Pullback
 from mercer.kernels.strings.suffix_tree import SuffixTree
 from mercer.runtime.compiled import compiled
 from mercer.runtime.tiling import in_background
-from mercer.spec import derived
+from mercer.spec import derived, free_names
 
 __all__ = ["SubstringFunction", "Substrings"]
 __public__ = ["Substrings"]
 
 _TREE_BYTES = 96  # for each symbol, while the tree is made
-_WORK = 2000.0  # a symbol takes about as long as so many floating-point operations
+_WORK = 2000.0  # a symbol takes about as long as this many floating-point operations
 
 
 _EACH = Array(1, low=0.0)
@@ -306,7 +305,7 @@ class SuffixNodes:
     offsets : (n + 1,) array
         Where each string begins.
     longest : int or None
-        Strings are followed no further than so many symbols.
+        Strings are followed no further than this many symbols.
 
     Notes
     -----

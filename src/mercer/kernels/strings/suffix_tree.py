@@ -60,7 +60,7 @@ class SuffixTree:
         codes : (N,) array of int
         offsets : (n + 1,) array
         longest : int, optional
-            Strings are followed no further than so many symbols.
+            Strings are followed no further than this many symbols.
 
         Examples
         --------

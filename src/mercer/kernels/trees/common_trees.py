@@ -23,7 +23,6 @@ from mercer.constraints import OneOf, Positive
 from mercer.domains import Samples
 from mercer.domains.samples import codes_among
 from mercer.domains.structures.trees import Trees
-from mercer.free_parameters import free_names
 from mercer.kernels.abilities import DifferentiatedByTiles
 from mercer.kernels.comparison import Comparison, View
 from mercer.kernels.interning import find_sequences, intern_sequences
@@ -33,6 +32,7 @@ from mercer.kernels.trees.postorder import subtree_sizes
 from mercer.kernels.trees.tree_pairs import DIAGONAL, PLAIN, SYMMETRIC, corooted_tile, partial_tile, subset_tile
 from mercer.numerics.ragged import Ragged
 from mercer.runtime.compiled import compiled
+from mercer.spec import free_names
 
 __all__ = ["CorootedSubtree", "PartialTree", "SubsetTree"]
 __public__ = __all__

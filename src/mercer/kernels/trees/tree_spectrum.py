@@ -24,7 +24,6 @@ from mercer.domains import Samples
 from mercer.domains.samples import codes_among
 from mercer.domains.structures.trees import Trees
 from mercer.errors import ModelError
-from mercer.free_parameters import free_names
 from mercer.kernels.abilities import DifferentiatedByTiles, Featured
 from mercer.kernels.comparison import View
 from mercer.kernels.counts import arrays_of, count, overlap, renumbered
@@ -33,6 +32,7 @@ from mercer.kernels.kernel import Tiled, overflow_error
 from mercer.kernels.protocols import Pullback
 from mercer.kernels.trees.postorder import node_parents, subtree_sizes
 from mercer.runtime.compiled import compiled
+from mercer.spec import free_names
 
 __all__ = ["Subtree", "TreeSpectrum"]
 __public__ = __all__
@@ -493,7 +493,7 @@ class _Legs:
         self.labels, self.length = labels, length
         self.owners = A.ragged.owners
         parents = np.append(node_parents(subtree_sizes(degrees), degrees), -1)
-        self.above = [np.arange(len(labels), dtype=np.intp)]  # the ancestors so many steps up, -1 if there are none
+        self.above = [np.arange(len(labels), dtype=np.intp)]  # the ancestors this many steps up, -1 if there are none
         for _ in range(length):
             self.above.append(parents[self.above[-1]])
         base = int(labels.max(initial=-1)) + 2
@@ -518,7 +518,7 @@ class _Legs:
         return table, self.owners[nodes], columns.astype(np.intp), np.ones(len(nodes))
 
     def bent(self, left: int, right: int) -> Part:
-        """Paths that go up from so many nodes and down to so many in a child further to the right."""
+        """Paths that go up from this many nodes and down to this many in a child further to the right."""
         ours, theirs = self._below(left), self._below(right)
         acc = np.zeros(int(ours[2].max(initial=-1)) + 1), np.empty(len(ours[0]), np.int64)
         total = _join_legs(ours, theirs, acc, (np.empty((0, 3), np.int64), np.empty(0)))
@@ -537,7 +537,7 @@ class _Legs:
         return table, self.owners[tops], columns.astype(np.intp), numbers
 
     def _below(self, count: int) -> tuple[Any, ...]:
-        """Legs of so many nodes: the node above, its child, the name, how many there are, and where one of them ends.
+        """Legs of this many nodes: the node above, its child, the name, how many there are, and where one of them ends.
 
         Sorted by the first three, equal ones taken together.
         """

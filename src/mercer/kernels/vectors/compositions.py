@@ -17,8 +17,7 @@ from mercer.errors import DomainError
 from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs, Featured
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.vectors.dot import Linear
-from mercer.kernels.vectors.gaussian import Gaussian
-from mercer.kernels.vectors.pointwise import dense
+from mercer.kernels.vectors.pointwise import Gaussian, dense
 from mercer.spec import derived
 
 __all__ = ["Aitchison"]

@@ -15,14 +15,13 @@ from mercer.arrays import Floats
 from mercer.constraints import AnyOf, Fixed, Integer, Interval, Positive
 from mercer.domains import Samples, Vectors
 from mercer.errors import ParameterError
-from mercer.free_parameters import free_values
 from mercer.kernels.abilities import Featured
 from mercer.kernels.monomials import monomial_count, monomials, require_few
 from mercer.kernels.power_series import Series
 from mercer.kernels.vectors import profiles
 from mercer.kernels.vectors.pointwise import DotProduct
 from mercer.runtime.tiling import scalar
-from mercer.spec import derived
+from mercer.spec import derived, free_values
 
 __all__ = ["ExponentialDot", "Linear", "Polynomial", "PowerSeries", "Sigmoid"]
 __public__ = __all__

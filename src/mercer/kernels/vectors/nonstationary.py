@@ -17,9 +17,10 @@ from mercer.constraints import InstanceOf, Integer, Interval, Positive, Satisfie
 from mercer.domains import Samples, Vectors
 from mercer.domains.samples import packed_pair
 from mercer.errors import DomainError, ParameterError
-from mercer.kernels.abilities import Differentiated, pullback
+from mercer.kernels.abilities import Differentiated
 from mercer.kernels.comparison import common_dtype
-from mercer.kernels.kernel import Kernel, mirror, offered
+from mercer.kernels.composite import offered
+from mercer.kernels.kernel import Kernel, mirror, pullback
 from mercer.kernels.user_calls import rows_of
 from mercer.kernels.vectors.pointwise import dense
 from mercer.spec import derived

@@ -17,14 +17,13 @@ from mercer.errors import CapabilityError
 from mercer.kernels.comparison import Base, View
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.vectors import profiles
-from mercer.kernels.vectors.gaussian import Gaussian
-from mercer.kernels.vectors.pointwise import Radial, dense
+from mercer.kernels.vectors.pointwise import Gaussian, Radial, dense
 
 __all__ = ["Periodic"]
 __public__ = __all__
 
 _ATOMS = 1e7
-_MANY = 1e15  # beyond so many expected counts a Poisson number is normal to all digits
+_MANY = 1e15  # beyond this many expected counts a Poisson number is normal to all digits
 
 
 class Periodic(Radial):

@@ -1,4 +1,4 @@
-"""Kernels on vectors that are a function of one number per pair: a distance or a dot product.
+"""Kernels on vectors that are a function of one number per pair, a distance or a dot product, and the Gaussian.
 
 Symbols: h = -|x - z|^2 / 2 the half negative squared distance, l the length scale, t = <x, z>.
 One matrix product gives h or t for a tile; a subclass only writes its profile, in place.
@@ -6,21 +6,25 @@ One matrix product gives h or t for a tile; a subclass only writes its profile, 
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from mercer.arrays import Floats, Indices
-from mercer.constraints import Positive
+from mercer.constraints import Positive, is_real
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError
-from mercer.free_parameters import free_values
 from mercer.kernels.abilities import DifferentiatedByTiles, DifferentiatedInInputs
 from mercer.kernels.comparison import Base, Comparison, Path, View
 from mercer.kernels.kernel import Kernel, Tiled
 from mercer.kernels.protocols import Pullback
+from mercer.kernels.vectors import profiles
+from mercer.spec import free_values
+
+__public__ = ["Gaussian"]
 
 LENGTH_SCALE = Positive(vector=True, words=("columns", "median"))
 _BLOCK = 2**14  # rows of a stream that are read together
@@ -157,6 +161,108 @@ class Radial(OneBase, DifferentiatedByTiles, DifferentiatedInInputs):
         X, Z, _ = centred(A, B)
         gradient = G @ Z - G.sum(axis=1)[:, None] * X
         return gradient if np.ndim(self.length_scale) == 0 else gradient / np.asarray(self.length_scale) ** 2
+
+
+class Gaussian(Radial):
+    r"""Gaussian kernel: similarity fades with the squared distance.
+
+    .. math:: k(x, x') = \exp\!\left(-\|x - x'\|^2 / (2 l^2)\right)
+
+    Seed: [HSS] Eq. (30), [STS] Eq. (18), with ``length_scale`` = sigma. [KIKS] Section 2 and [SS] Section 3.3
+    write exp(-d^2 / s^2): there s = sqrt(2) l.
+
+    Parameters
+    ----------
+    length_scale : float, (d,) array, "median" or "columns", default 1.0
+        Distance over which similarity falls to exp(-1/2). Positive.
+
+    Notes
+    -----
+    Domain Vectors. Features no; frequencies normal; differentiable in parameters and inputs.
+    Cost O(mnd) by one matrix product; memory O(mn). Values below 2.2e-308 are returned as zero.
+
+    Examples
+    --------
+    >>> Gaussian(1.0)([[0.0], [1.0]]).round(3)
+    array([[1.   , 0.607],
+           [0.607, 1.   ]])
+    """
+
+    synonyms = ("radial basis function", "RBF", "squared exponential")
+    formula = r"\exp(-\|x - x'\|^2 / (2 l^2))"
+    cost = "O(mnd), one matrix product"
+    strict = True
+    universal = True
+    spectral_support = "everything"
+
+    def __init__(self, length_scale: Any = 1.0) -> None:
+        self.length_scale = length_scale
+
+    @classmethod
+    def from_gamma(cls, gamma: float) -> Gaussian:
+        """Return exp(-gamma d^2), as scikit-learn writes it: l = 1 / sqrt(2 gamma).
+
+        Examples
+        --------
+        >>> Gaussian.from_gamma(0.5)
+        Gaussian(1.0)
+        """
+        if not is_real(gamma) or not 0 < gamma < np.inf:
+            raise ParameterError(
+                f"Gaussian.from_gamma was given gamma={gamma!r}; gamma must be a finite number greater than zero. "
+                "Use 1 / (2 length_scale ** 2)."
+            )
+        return cls(1.0 / math.sqrt(2.0 * float(gamma)))
+
+    def quick(self, comparison: Comparison) -> Callable[..., Floats] | None:
+        """Return how to make a tile or its product in one pass, if exponents are exact enough without a second pass."""
+        changed = type(self).tile is not Gaussian.tile or type(self).profile is not Gaussian.profile
+        if changed or comparison.is_table(()):  # a subclass has values of its own
+            return None
+        base, length = self.base()
+        recipe = comparison.recipe((), base)
+        left, right = recipe.left, recipe.right
+        scale = (1.0 / length) ** 2 if length > 1e-150 else math.inf  # its square has no inverse
+        if not profiles.is_exact_enough(left, right, scale):
+            return None
+
+        def run(rows: slice, columns: slice, V: Floats | None = None) -> Floats:
+            comparison.scratch.reset()
+            shape = rows.stop - rows.start, columns.stop - columns.start
+            tile = comparison.scratch.empty(shape, comparison.dtype)
+            if V is None:
+                return profiles.gaussian_tile(left, right, (rows, columns), tile, scale)
+            return profiles.gaussian_sums(left, right, (rows, columns), tile, V, scale)
+
+        return run
+
+    def profile(self, tile: Floats, inv_l: float) -> None:
+        """Replace h by exp(h / l^2)."""
+        profiles.exp_scaled(tile, inv_l * inv_l)
+
+    def slope(self, tile: Floats, inv_l: float) -> Floats:
+        """Return exp(h / l^2) / l^2."""
+        return profiles.exp_scaled_slope(tile, inv_l * inv_l)
+
+    def slope_at(self, tile: Floats, value: Floats, inv_l: float) -> Floats:
+        """Return exp(h / l^2) / l^2 without a second exponential."""
+        square = inv_l * inv_l
+        if type(self).slope is not Gaussian.slope or not 0.0 < square < math.inf:
+            return self.slope(tile, inv_l)
+        return value * square
+
+    def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
+        """Draw normal frequencies with standard deviation 1 / l."""
+        return rng.normal(size=(count, width)) / np.asarray(self.length_scale, dtype=float)
+
+    def spectral_density(self, omega: Floats) -> Floats:
+        """Return the normal density with standard deviation 1 / l."""
+        s2, logs = in_lengths(omega, self.length_scale)
+        return np.exp(logs - 0.5 * omega.shape[1] * math.log(2.0 * math.pi) - 0.5 * s2)
+
+    def log_integral(self, width: int) -> float | None:
+        """Return log of (2 pi)^(d/2) times the product of the length scales."""
+        return 0.5 * width * math.log(2.0 * math.pi) + log_volume(self.length_scale, width)
 
 
 class DotProduct(OneBase, DifferentiatedByTiles, DifferentiatedInInputs):

@@ -18,8 +18,8 @@ from mercer.constraints import InstanceOf, Integer, Optional
 from mercer.domains import Samples, Vectors
 from mercer.domains.samples import packed_pair
 from mercer.errors import CapabilityError, ParameterError
-from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs, Featured, pullback
-from mercer.kernels.kernel import Kernel, mirror
+from mercer.kernels.abilities import Differentiated, DifferentiatedInInputs, Featured
+from mercer.kernels.kernel import Kernel, mirror, pullback
 from mercer.kernels.monomials import require_few
 from mercer.kernels.vectors.pointwise import dense
 from mercer.runtime.compiled import compiled

@@ -135,7 +135,7 @@ class LocalityImproved(Tiled, Featured, Differentiated, DifferentiatedInInputs):
     letters : int, default 1
         a, columns per position: 4 for DNA coded by indicators, 1 for one number per position.
     degree : int, default 1
-        p >= 1: interactions of so many positions.
+        p >= 1: interactions of this many positions.
     offset : float, default 0.0
         c >= 0, as in `Polynomial`.
 

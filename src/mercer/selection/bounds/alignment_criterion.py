@@ -15,7 +15,7 @@ from mercer.domains import Samples
 from mercer.errors import TargetError
 from mercer.gram import Dense
 from mercer.kernels import Kernel
-from mercer.kernels.abilities import pullback
+from mercer.kernels.kernel import pullback
 
 __all__ = ["AlignmentCriterion", "target_alignment", "target_alignment_slope"]
 __public__ = ["AlignmentCriterion", "target_alignment"]

@@ -16,7 +16,7 @@ from mercer.domains import Samples
 from mercer.errors import ParameterError, TargetError
 from mercer.gram import Dense
 from mercer.kernels import Kernel
-from mercer.kernels.abilities import pullback
+from mercer.kernels.kernel import pullback
 from mercer.solvers.box.masked import settle
 
 __all__ = ["RadiusMargin", "RadiusMarginCriterion", "radius_margin", "smallest_ball"]

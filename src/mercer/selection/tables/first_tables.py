@@ -42,7 +42,7 @@ WIDTHS = (0.5, 1.0, 2.0)  # of Gaussians, in units of the length that least squa
 
 
 def is_encoded(kinds: Mapping[Any, str], n: int) -> bool:
-    """Return whether a table has columns whose lengths can be learned from so many rows."""
+    """Return whether a table has columns whose lengths can be learned from this many rows."""
     return n >= FEWEST and any(kind in ENCODED for kind in kinds.values())
 
 

@@ -23,11 +23,9 @@ from mercer.constraints import Boolean, Integer, Optional, Positive
 from mercer.errors import ParameterError
 from mercer.gram.gram import HasRows
 from mercer.problems import BoxQP, Solution, Status, Trace
-from mercer.runtime.checkpoints import Kept, kept_by
-from mercer.runtime.tiling import serial_blas
+from mercer.runtime.tiling import Kept, kept_by, serial_blas
 from mercer.solvers.box.face import Face
-from mercer.solvers.box.optimality import duality_gap, feasible, is_cone, multipliers, violation
-from mercer.solvers.box.polish import polish
+from mercer.solvers.box.optimality import duality_gap, feasible, is_cone, multipliers, polish, violation
 from mercer.solvers.box.row_cache import RowCache
 from mercer.solvers.box.two_variables import descend, find_ends
 from mercer.solvers.solver import Monitor, Solver, largest_order, resources_of

@@ -17,7 +17,7 @@ from mercer.numerics.block_conjugate import block_solve
 from mercer.numerics.pivoting import Preconditioner, pivoted_cholesky
 from mercer.numerics.sketches import nystrom_sketch
 from mercer.problems import LinearSystem, Solution, Status, Trace
-from mercer.runtime.checkpoints import Kept, kept_by
+from mercer.runtime.tiling import Kept, kept_by
 from mercer.solvers.linear.border import Border
 from mercer.solvers.solver import Columns, Monitor, Solver, lengths
 

@@ -85,7 +85,7 @@ class Components:
     loadings : (m, k) array
         T^T Y.
     status : Status
-        CONVERGED also where fewer components than asked for exist.
+        CONVERGED even where there are fewer components than asked for.
     """
 
     scores: Floats

@@ -18,7 +18,7 @@ from mercer.gram.gram import HasFactor
 from mercer.numerics.cholesky import safe_cholesky
 from mercer.numerics.krylov import Krylov, krylov_solve
 from mercer.problems import LinearSystem, Solution, Status, Trace
-from mercer.runtime.checkpoints import Kept, kept_by
+from mercer.runtime.tiling import Kept, kept_by
 from mercer.solvers.linear.border import Border
 from mercer.solvers.linear.woodbury import Woodbury, positive_shift
 from mercer.solvers.solver import Columns, Monitor, Solver

@@ -16,9 +16,8 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import Boolean, Integer, Interval, Optional
 from mercer.problems import LinearRisk, Solution, Status, Trace
-from mercer.runtime.checkpoints import Kept, kept_by
 from mercer.runtime.compiled import compiled
-from mercer.runtime.tiling import serial_blas
+from mercer.runtime.tiling import Kept, kept_by, serial_blas
 from mercer.solvers.rows.row_data import Rows
 from mercer.solvers.rows.semismooth import Point, is_factored, newton_work, refine, settle
 from mercer.solvers.rows.terms import LOW, UP, Terms

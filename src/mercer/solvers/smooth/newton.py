@@ -18,7 +18,7 @@ from mercer.constraints import Integer, Interval
 from mercer.errors import NotPositiveDefinite, ParameterError
 from mercer.losses import HasMean, Loss
 from mercer.problems import ConvexRisk, SmoothRisk, Solution, Status, Trace
-from mercer.runtime.checkpoints import Kept, kept_by
+from mercer.runtime.tiling import Kept, kept_by
 from mercer.solvers.smooth.hessian import Curvature, Move, solve_small, system_of
 from mercer.solvers.solver import Monitor, Solver
 

@@ -17,7 +17,7 @@ from mercer.arrays import Floats, Indices
 from mercer.errors import NotPositiveDefinite
 from mercer.numerics.cholesky import CholeskyFactor
 from mercer.problems import ConvexRisk, Solution, Status, Trace
-from mercer.runtime.checkpoints import kept_by
+from mercer.runtime.tiling import kept_by
 from mercer.solvers.smooth.newton import Minimum
 from mercer.solvers.smooth.primal_terms import (
     SPARSE,

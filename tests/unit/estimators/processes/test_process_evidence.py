@@ -9,7 +9,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor as Reference
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 from mercer.domains import Vectors
-from mercer.estimators.processes.process_evidence import DenseEvidence, FeatureEvidence, IterativeEvidence, Observations
+from mercer.estimators.processes.evidence_forms import FeatureEvidence, IterativeEvidence
+from mercer.estimators.processes.process_evidence import DenseEvidence, Observations
 from mercer.free_parameters import free_values, with_free
 from mercer.kernels import (
     Gaussian,

@@ -14,7 +14,7 @@ from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.gram import Dense, Features
 from mercer.kernels.series import signature as module
 from mercer.kernels.series.signature import Signature
-from mercer.kernels.vectors.gaussian import Gaussian
+from mercer.kernels.vectors.pointwise import Gaussian
 from mercer.testing import check_kernel
 
 RNG = np.random.default_rng(0)

@@ -11,6 +11,7 @@ from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.kernels import Gaussian, Laplacian
 from mercer.kernels.vectors.pointwise import MEDIAN_ROWS, DotProduct, column_lengths, dense, median_distance
 from mercer.testing import check_kernel
+from tests.naive import radial
 
 X = np.random.default_rng(0).normal(size=(9, 2))
 
@@ -118,3 +119,21 @@ def test_gradients_sum_over_pairs():
     whole = kernel.pullback(A, B, W)
     parts = sum(kernel.pullback(A[i], B[j], W[i : i + 1, j : j + 1]) for i in range(4) for j in range(6))
     np.testing.assert_allclose(whole, parts, rtol=1e-12)
+
+
+def test_from_gamma_is_scikit_learns_parameter():
+    assert Gaussian.from_gamma(0.5) == Gaussian(1.0)
+    np.testing.assert_allclose(Gaussian.from_gamma(3.0)([[0.0]], [[0.5]]), np.exp(-0.75), rtol=1e-14)
+
+
+@pytest.mark.parametrize("gamma", [0.0, -1.0, np.inf, np.nan, "scale", True])
+def test_from_gamma_refuses_what_is_no_width(gamma):
+    with pytest.raises(ParameterError, match="from_gamma"):
+        Gaussian.from_gamma(gamma)
+
+
+@pytest.mark.parametrize("length", [0.4, 3.0, (0.7, 1.3, 2.1)], ids=str)
+def test_agrees_with_its_naive_twin(length):
+    X, Z = (np.random.default_rng(seed).normal(size=(6, 3)) for seed in (0, 1))
+    expected = radial.table(radial.gaussian, X, Z, length)
+    np.testing.assert_allclose(Gaussian(length)(X, Z), expected, rtol=1e-12, atol=1e-15)

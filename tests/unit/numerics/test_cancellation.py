@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from scipy import sparse
 
-from mercer.numerics import distances, operands
+from mercer.numerics import cancellation, operands
 from mercer.numerics.operands import (
     center_of,
     distance_operands,
@@ -330,9 +330,9 @@ def test_python_twins(reach, weighted, dtype):
     norms, limits = (a.astype(dtype), b.astype(dtype)), operands._limits(left, right, reach)
     product = (X @ Z.T * (4 if weighted else 1)).astype(dtype)
     expected = np.empty((5, 3), dtype)
-    distances.half_squares(X, Z, weights, expected)
+    operands.half_squares(X, Z, weights, expected)
     sides = [operands._parts(sparse.csr_array(A)) for A in (X, Z)]
-    for finish, arguments in ((distances.finish_dense, (X, Z)), (distances.finish_sparse, sides)):
+    for finish, arguments in ((cancellation.finish_dense, (X, Z)), (cancellation.finish_sparse, sides)):
         for function in (finish, finish.py_func):
             out = product.copy()
             function(out, *arguments, weights, norms, limits)
@@ -348,16 +348,16 @@ def test_python_twins_of_the_parts(dtype):
     x, z = np.array([1.0, 2.0], dtype), np.array([3.0, 2.0], dtype)
     where = np.array([0, 4]), np.array([1, 4])
     for pick in (lambda f: f, lambda f: f.py_func):
-        assert pick(distances._holds_any)(row, a, b, limits)
-        assert not pick(distances._holds_any)(row[2:], a, b, limits)
-        assert pick(distances._collect)(row, a, b, limits, chosen) == 2
+        assert pick(cancellation._holds_any)(row, a, b, limits)
+        assert not pick(cancellation._holds_any)(row[2:], a, b, limits)
+        assert pick(cancellation._collect)(row, a, b, limits, chosen) == 2
         for tail, hit in ((slice(0, 3), True), (slice(2, 3), False)):
-            assert pick(distances._subtract_norms)(row[tail] + 2, a, b, limits[0]) == hit
-            assert pick(distances._subtract_norms_near)(row[tail] + 2, a, b, limits) == hit
-            assert pick(distances._scan)(row[tail] + 2, a, b, limits) == hit
-        assert pick(distances._square_distance)(x, z, np.empty(0, dtype)) == 4
-        assert pick(distances._square_distance)(x, z, np.array([2, 2], dtype)) == 16
-        assert pick(distances._merge_square_distance)(x, where[0], z, where[1], np.empty(0, dtype)) == 10
+            assert pick(cancellation._subtract_norms)(row[tail] + 2, a, b, limits[0]) == hit
+            assert pick(cancellation._subtract_norms_near)(row[tail] + 2, a, b, limits) == hit
+            assert pick(cancellation._scan)(row[tail] + 2, a, b, limits) == hit
+        assert pick(cancellation._square_distance)(x, z, np.empty(0, dtype)) == 4
+        assert pick(cancellation._square_distance)(x, z, np.array([2, 2], dtype)) == 16
+        assert pick(cancellation._merge_square_distance)(x, where[0], z, where[1], np.empty(0, dtype)) == 10
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -367,17 +367,17 @@ def test_python_twins_of_direct_sums(dtype):
     w = rng.uniform(1, 2, 5).astype(dtype)
     compiled, twin = np.empty((3, 4), dtype), np.empty((3, 4), dtype)
     for weights in (w, w[:0]):
-        distances.half_squares(X, Z, weights, compiled)
-        distances.half_squares.py_func(X, Z, weights, twin)
+        operands.half_squares(X, Z, weights, compiled)
+        operands.half_squares.py_func(X, Z, weights, twin)
         np.testing.assert_allclose(twin, compiled, rtol=1e-5)
-    distances.manhattan(X, Z, compiled)
-    distances.manhattan.py_func(X, Z, twin)
+    operands.manhattan(X, Z, compiled)
+    operands.manhattan.py_func(X, Z, twin)
     np.testing.assert_allclose(twin, compiled, rtol=1e-5)
-    panel, x, w4 = distances._lay_panels.py_func(Z), X[0, :4].copy(), w[:4].copy()
+    panel, x, w4 = operands._lay_panels.py_func(Z), X[0, :4].copy(), w[:4].copy()
     for function, extra in (
-        (distances._subtract_squares, ()),
-        (distances._subtract_weighted_squares, (w4,)),
-        (distances._add_sizes, ()),
+        (operands._subtract_squares, ()),
+        (operands._subtract_weighted_squares, (w4,)),
+        (operands._add_sizes, ()),
     ):
         rows = np.zeros(4, dtype), np.zeros(4, dtype)
         function(rows[0], x, panel, *extra)

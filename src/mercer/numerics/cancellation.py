@@ -1,4 +1,4 @@
-r"""Loops over tiles of squared and Manhattan distances; `mercer.numerics.operands` calls them.
+r"""From a tile of dot products to one of half squared distances; `mercer.numerics.operands` calls these loops.
 
 Legend: X (n, d), Z (m, d) points, c center, s length scales, a = |(x - c)/s|^2 / 2, b = |(z - c)/s|^2 / 2,
 h = -|(x - z)/s|^2 / 2 = ((x - c)/s) . ((z - c)/s) - a - b, the half squared distance of the tile, <= 0.
@@ -9,11 +9,6 @@ that near points are as exact as far ones and equal points give exactly 0. The n
 product as two more columns, since the pass reads them anyway: this way a and b enter as a + b, a tile over
 the same rows and columns is symmetric to the bit, and no widened copy of the points is held.
 
-For few coordinates a tile is summed from the differences themselves, without a product; absolute values always are.
-Four coordinates of Z are copied side by side (a panel), so that the loop over the columns runs in lanes.
-
-Loops copy number by number: an assignment to a slice takes Numba seconds to compile, for the message it might raise.
-
 Everything here runs in the calling thread (which has set BLAS to one thread), without the interpreter lock.
 """
 
@@ -21,7 +16,7 @@ import numpy as np
 
 from mercer.runtime.compiled import compiled
 
-__all__ = ["finish_dense", "finish_sparse", "half_squares", "manhattan"]
+__all__ = ["finish_dense", "finish_sparse"]
 
 
 _SEGMENT = 64
@@ -156,87 +151,3 @@ def finish_sparse(out, left, right, weights, norms, limits):
                 other = slice(z_starts[j], z_starts[j + 1])
                 square = _merge_square_distance(x[mine], x_columns[mine], z[other], z_columns[other], weights)
                 row[j] = zero - half * square
-
-
-_PANEL = 4
-
-
-@compiled
-def _lay_panels(Z):
-    """Return Z transposed, with rows of zeros up to a multiple of the panel."""
-    m, d = Z.shape
-    panels = np.zeros(((d + _PANEL - 1) // _PANEL * _PANEL, m), Z.dtype)
-    for j in range(m):
-        for k in range(d):
-            panels[k, j] = Z[j, k]
-    return panels
-
-
-# "contract" forms fused multiply-adds; it only leaves out roundings of the squares.
-@compiled(fastmath={"contract"})
-def _subtract_squares(row, x, panel):
-    x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
-    half = row.dtype.type(0.5)
-    for j in range(row.size):
-        d0, d1 = x0 - panel[0, j], x1 - panel[1, j]
-        d2, d3 = x2 - panel[2, j], x3 - panel[3, j]
-        row[j] -= half * ((d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3))
-
-
-@compiled(fastmath={"contract"})
-def _subtract_weighted_squares(row, x, panel, w):
-    x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
-    w0, w1, w2, w3 = w[0], w[1], w[2], w[3]
-    half = row.dtype.type(0.5)
-    for j in range(row.size):
-        d0, d1 = (x0 - panel[0, j]) * w0, (x1 - panel[1, j]) * w1
-        d2, d3 = (x2 - panel[2, j]) * w2, (x3 - panel[3, j]) * w3
-        row[j] -= half * ((d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3))
-
-
-@compiled
-def half_squares(X, Z, weights, out):
-    """Write -sum_k ((x_k - z_k) w_k)^2 / 2 into out; empty weights for none."""
-    d = X.shape[1]
-    panels = _lay_panels(Z)
-    x = np.zeros(panels.shape[0], X.dtype)
-    w = np.zeros(panels.shape[0], X.dtype)
-    zero = out.dtype.type(0)
-    for k in range(weights.size):
-        w[k] = weights[k]
-    for i in range(X.shape[0]):
-        for k in range(d):
-            x[k] = X[i, k]
-        row = out[i]
-        for j in range(row.size):
-            row[j] = zero
-        for k in range(0, d, _PANEL):
-            if weights.size > 0:
-                _subtract_weighted_squares(row, x[k:], panels[k:], w[k:])
-            else:
-                _subtract_squares(row, x[k:], panels[k:])
-
-
-@compiled
-def _add_sizes(row, x, panel):
-    x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
-    for j in range(row.size):
-        low = abs(x0 - panel[0, j]) + abs(x1 - panel[1, j])
-        high = abs(x2 - panel[2, j]) + abs(x3 - panel[3, j])
-        row[j] += low + high
-
-
-@compiled
-def manhattan(X, Z, out):
-    """Write sum_k abs(x_k - z_k) into out, panel after panel, so that a panel stays in cache for all rows."""
-    d = X.shape[1]
-    x = np.zeros(_PANEL, X.dtype)
-    out[:] = 0
-    for start in range(0, d, _PANEL):
-        stop = min(start + _PANEL, d)
-        panel = _lay_panels(Z[:, start:stop])
-        x[:] = 0
-        for i in range(X.shape[0]):
-            for k in range(start, stop):
-                x[k - start] = X[i, k]
-            _add_sizes(out[i], x, panel)
