@@ -30,15 +30,7 @@ from mercer.domains import Frames, Samples, Similarities, Vectors
 from mercer.domains.samples import require_kin, symbol_kinds
 from mercer.errors import CapabilityError, DomainError, IndefiniteWarning, ParameterError, warn_caller
 from mercer.estimators.fits import Run, protect, scattered, seal_computed, weighted
-from mercer.gram import (
-    Auto,
-    Expansion,
-    FeatureExpansion,
-    Gram,
-    GramSpec,
-    HasFactor,
-    Tiles,
-)
+from mercer.gram import Auto, Expansion, FeatureExpansion, Gram, GramSpec, HasFactor, Tiles
 from mercer.gram.auto import Chosen
 from mercer.gram.exact import Dense, exact_choice, exact_spec
 from mercer.gram.gram import (
