@@ -48,7 +48,10 @@ def rooms(rows: Iterable[Entry]) -> dict[str, list[Entry]]:
     """Return rows by the folder that holds their classes, folders in the order of `ORDER`, under their headings."""
     found: dict[str, list[Entry]] = {}
     for row in rows:
-        found.setdefault(row.cls.__module__.rpartition(".")[0], []).append(row)
+        package = row.cls.__module__.rpartition(".")[0]
+        if package == "mercer.kernels" and getattr(row.cls, "composite", False):  # beside what all nodes share
+            package = "mercer.kernels.algebra"
+        found.setdefault(package, []).append(row)
 
     def place(package: str) -> tuple[int, str]:
         folder = package.rpartition(".")[2]

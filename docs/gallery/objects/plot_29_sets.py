@@ -125,7 +125,7 @@ for ax, image, title in zip(
     ax.axis("off")
 for name, right in found.items():
     axes[3].plot(shares, right, "o-", label=name)
-axes[3].set(xlabel="share of pixels missing", title="digits told right", ylim=(0, 1.02))
+axes[3].set(xlabel="share of pixels missing", title="digits recognised", ylim=(0, 1.02))
 axes[3].legend(fontsize="small")
 plt.show()
 

@@ -52,7 +52,7 @@ X, T = [written(word) for word in train], [written(word) for word in test]
 y, truth = [list(word) for word in train], [list(word) for word in test]
 
 # %%
-# **With pairs of letters, and without.** `transition_scale=0` reads every letter by itself.
+# **With pairs of letters, and without.** `transition_scale=0` reads every letter on its own.
 
 models = {}
 for name, scale in (("words", 1.0), ("letters alone", 0.0)):

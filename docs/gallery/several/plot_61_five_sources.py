@@ -39,7 +39,7 @@ table = {
 ill = risk + 0.3 * rng.normal(size=n) > 0
 
 # %%
-# **From the table to the model.** Columns of numbers, categories and texts get their kernels by themselves; sequences
+# **From the table to the model.** Columns of numbers, categories and texts get their kernels automatically; sequences
 # and graphs we name. All kernels are brought to one scale, learned from the training rows.
 
 plain = {name: column for name, column in table.items() if name not in ("gene", "molecule")}

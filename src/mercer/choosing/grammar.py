@@ -295,8 +295,8 @@ class _Growth:
     def result(self) -> ComposedKernel:
         if self.best is None:
             raise ParameterError(
-                "No base kernel could be fitted to these data. Try one by itself, GaussianProcessRegressor(kernel), to "
-                "see what fails."
+                "No base kernel could be fitted to these data. Try one on its own, GaussianProcessRegressor(kernel), "
+                "to see what fails."
             )
         value, _, process = self.best
         return ComposedKernel(process.kernel_, process, value, tuple(self.steps), tuple(self.tried), self.complete)

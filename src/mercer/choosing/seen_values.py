@@ -60,7 +60,7 @@ class SeenFile:
             stamp, seen = kept["stamp"], kept["seen"]
         except (ValueError, KeyError, TypeError) as error:
             raise ParameterError(
-                f"checkpoint={str(self.path)!r} was given, which is no file of a search and is not replaced; a new "
+                f"checkpoint={str(self.path)!r} was given, which is not that of a search and is not replaced; a new "
                 "name, or the file of a search, is accepted. Name another file, or remove this one."
             ) from error
         return seen if stamp == self.stamp else None

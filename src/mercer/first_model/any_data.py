@@ -64,7 +64,7 @@ def automatic(
     X : table, (n, d) array, sparse matrix, or a list of texts, sequences, trees or graphs
         A table is a frame of pandas, polars or pyarrow, or a dict of columns: numbers, categories and texts are
         distinguished by their values, constant columns and identifiers are left out. Values may be missing (None,
-        NaN), here and at prediction (texts: at prediction if in training, too): numbers are replaced by the median of
+        NaN), here and at prediction (texts: at prediction only if in training too): numbers become the median of
         the column, a missing category is one more category, a missing text the word "missing", and the model sees that
         they were missing.
     y : (n,) array
@@ -180,7 +180,7 @@ def source_kernels(X: Any) -> dict[str, Kernel]:
     columns = None if sp.issparse(X) else columns_by_kind(X)
     if columns is None:
         raise DomainError(
-            "source_kernels was given samples that are no table; a data frame, a dict of columns or a matrix is "
+            "source_kernels was given samples that are not a table; a data frame, a dict of columns or a matrix is "
             "accepted. Give a table."
         )
     absent = [name for name, column in columns.items() if column.missing]
@@ -288,7 +288,7 @@ def text_kernels(texts: Sequence[str]) -> tuple[Kernel, ...]:
 
 
 def sequence_kernels(sequences: Sequence[Any]) -> tuple[Kernel, ...]:
-    """Return kernels for sequences: pieces with and without changes, subsequences, and places if all are as long."""
+    """Return kernels for sequences: pieces with and without changes, subsequences, and places if lengths agree."""
     lengths = [len(sequence) for sequence in sequences]
     shortest = max(1, min(lengths))
     found: list[Kernel] = [mercer.kernels.Spectrum(p) for p in range(1, min(5, shortest) + 1)]

@@ -1,4 +1,4 @@
-"""Rows as they are given: targets that can be learned, what is said beside them, and which rows are held out."""
+"""Rows as they are given: targets that can be learned, what is said about them, and which rows are held out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Pair = tuple[Indices, Indices]
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Weights, groups, times and the score of rows, as they are asked for.
+    """Weights, groups and times of rows, and the score that is asked for.
 
     Attributes
     ----------

@@ -41,8 +41,9 @@ def predict_interval(model: Any, X: Any, *, level: float = 0.9) -> Floats:
 
     Notes
     -----
-    For rows that come like those of training, in any order, an interval of the function that was fitted without the
-    rows held out has the target with a probability between level and level + 1 / (m + 1), whatever the distribution.
+    For rows drawn like those of training, in any order, an interval of the function that was fitted without the
+    rows held out contains the target with a probability between level and level + 1 / (m + 1), whatever the law of the
+    data is.
     The model was fitted to these rows as well, so that its own errors are rather smaller. All intervals have the same
     width; where the noise differs, they are too wide in some places and too narrow in others. With groups, or over
     time, the promise holds as far as new groups and later times are like those that were held out.
@@ -61,7 +62,7 @@ def predict_interval(model: Any, X: Any, *, level: float = 0.9) -> Floats:
     if held is None or not is_regressor(model):
         given = "None" if model is None else type(model).__name__
         raise CapabilityError(
-            f"predict_interval was given {given}, which is no regressor with rows held out. Give one "
+            f"predict_interval was given {given}, which is not a regressor with rows held out. Give one "
             "that mercer.automatic(X, y) has found; Gaussian processes have predict(X, return_std=True)."
         )
     errors = np.sort(np.abs(np.asarray(held.targets, dtype=float) - held.predictions))

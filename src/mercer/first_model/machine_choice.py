@@ -135,7 +135,7 @@ def choose(
     late : callable
         Asked whether it is time to come to an end with what was compared so far.
     told : callable
-        Told of each candidate when it has been scored, in whichever part of the rows.
+        Called with each candidate when it has been scored, in whichever part of the rows.
     """
     require_target(y, task)
     if given.weight is not None and not given.weight.all():
@@ -166,7 +166,7 @@ def choose(
 
 
 def _scale(y: Array, given: Given) -> tuple[float, float]:
-    """Return middle and size of numbers, in which R^2 is what it is; any other score may depend on them."""
+    """Return centre and scale of numbers, which R^2 does not depend on; any other score may."""
     if given.scoring != "r2":
         return 0.0, 1.0
     centre = float(np.median(y))

@@ -173,7 +173,7 @@ class MarkovNetwork:
         """Return the place of a variable; ParameterError if there is none of this name."""
         if not _is_name(name) or name not in self.places:
             raise ParameterError(
-                f"{name!r} is no variable of this network; its variables are "
+                f"{name!r} is not a variable of this network; its variables are "
                 f"{', '.join(map(repr, self.variables[:10]))}{', ...' if len(self.variables) > 10 else ''}. Use one of "
                 "these names."
             )

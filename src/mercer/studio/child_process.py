@@ -91,7 +91,7 @@ class Child:
                 if self.stopped:
                     raise ChildError("Stopped.", "Stopped", 130) from None
                 raise ChildError(
-                    "The computation ended by itself, by lack of memory or of time. Use fewer points or rows.",
+                    "The computation ended on its own, for lack of memory or time. Use fewer points or rows.",
                     "MemoryBudgetError",
                     4,
                 ) from None

@@ -63,7 +63,7 @@ def open_file(fields: Any) -> dict[str, Any]:
     data = dataset(fields)
     target = fields.get("target") or None
     if target is not None and target not in data.targets:
-        raise ParameterError(f"{str(target)[:60]!r} is no target of this file. Choose one of the list.")
+        raise ParameterError(f"{str(target)[:60]!r} is not a target of this file. Choose one from the list.")
     told = plain(data.describe())
     return {
         "name": fields["name"],

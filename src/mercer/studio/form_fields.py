@@ -36,7 +36,7 @@ class Form:
 
     def __init__(self, fields: Any) -> None:
         if not isinstance(fields, Mapping):
-            raise ParameterError("The request is no object with named fields. Send {...}.")
+            raise ParameterError("The request is not an object with named fields. Send {...}.")
         self.fields = fields
 
     def _get(self, name: str, accepted: str) -> Any:
@@ -71,7 +71,7 @@ class Form:
         """Return a text that is not too long."""
         value = self._get(name, "a text")
         if not isinstance(value, str) or len(value) > longest:
-            raise ParameterError(f"{name} is no text of at most {longest} characters. Shorten it.")
+            raise ParameterError(f"{name} is not a text of at most {longest} characters. Shorten it.")
         return value
 
     def flag(self, name: str) -> bool:

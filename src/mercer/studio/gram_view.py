@@ -221,4 +221,4 @@ def _example_file(source: str) -> tuple[str, str]:
     if source == "graphs":
         rows = [json.dumps(_linked(graph)) for graph in samples]
         return "graphs.json", "\n".join(["cat > graphs.json <<'END'", "[" + ",\n".join(rows) + "]", "END"])
-    raise ParameterError(f"{source!r} is no example. Choose one of {', '.join(EXAMPLES)}.")
+    raise ParameterError(f"{source!r} is not an example. Choose one of {', '.join(EXAMPLES)}.")

@@ -148,7 +148,7 @@ def upload_name(header: str) -> tuple[str, str]:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 async def fields_of(request: Any) -> dict[str, Any]:

@@ -17,5 +17,5 @@ def run(terminal: Terminal, *, data: Path | None, folder: Path | None, port: int
         raise UsageFault(f"{data} does not exist. Name a data file, or leave it out and drop one into the page.")
     place = folder or (Path() if data is None else data.parent)
     if not place.is_dir():
-        raise UsageFault(f"--folder {place} is no folder. Make it first, or name another.")
+        raise UsageFault(f"--folder {place} is not a folder. Make it first, or name another.")
     run_studio(terminal.say, data, place.resolve(), port=port, browse=not no_browser)

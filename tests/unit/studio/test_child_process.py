@@ -60,7 +60,7 @@ def test_one_that_ends_is_started_anew(child, do):
     async def work():
         one = child("live")
         before = await one.ask("x", {}, 20)
-        with pytest.raises(ChildError, match="ended by itself"):
+        with pytest.raises(ChildError, match="ended on its own"):
             await one.ask(do, {}, 20)
         after = await one.ask("x", {}, 20)
         await one.end()

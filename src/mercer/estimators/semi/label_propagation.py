@@ -267,7 +267,7 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
         labelled = values[~none]
         if none.any() and np.all(labelled == labelled[0]) and self._may_be_signs(labelled[0]):
             raise TargetError(
-                "y has -1 and 1 alone, and -1 stands for no label, so one class remains. If -1 is a class, say what "
+                "y has only -1 and 1, and -1 stands for no label, so one class remains. If -1 is a class, say what "
                 "stands for no label by unlabelled=, for example unlabelled=0; or name the classes otherwise."
             )
         target, codes = Multiclass().read(labelled.tolist() if self.unlabelled is None else labelled)

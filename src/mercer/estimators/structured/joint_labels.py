@@ -211,7 +211,7 @@ class JointRanking(_Collections):
     def augmented(self, F: Floats, w: Floats, truth: Any) -> Any:
         if truth is not None:
             raise CapabilityError(
-                "JointRanking has no best order with a loss: each pair may be in the wrong order by itself. Use "
+                "JointRanking has no best order with a loss: each pair may be in the wrong order on its own. Use "
                 "`violated`."
             )
         return np.argsort(-F[:, 0], kind="stable")
