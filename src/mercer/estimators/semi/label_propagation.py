@@ -296,11 +296,11 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
         with run.stage("propagation", 1.0):
             F, beta, found, rows = self._weighted(laplacians, Y, labelled, run)
         share = Y[labelled].mean(axis=0)
-        F = np.maximum(F, 0.0)
+        np.maximum(F, 0.0, out=F)
         total = F.sum(axis=1, keepdims=True)
         far = ~(self.reached_ & (total[:, 0] > 0.0))  # values are positive wherever a way leads, but for rounding
         F[far], total[far] = share, 1.0
-        self.node_distributions_ = F / total
+        self.node_distributions_ = np.divide(F, total, out=F)
         self.graph_names_, self.graph_weights_ = networks.names, beta / beta.sum()
         self.n_iter_ = sum(one.iterations for one in found)
         worst = max(found, key=lambda one: (one.status is not Status.CONVERGED, one.residual))
@@ -359,7 +359,8 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
         loose: float = 1.0,
     ) -> SparseSolution:  # fmt: skip
         """Return F for given weights of the graphs."""
-        strict = _STRICT * self.tol * (1.0 if self.clamping == "hard" else np.sqrt(1.0 - self.alpha) / (2.0 * _STRICT))
+        left = 1.0 - self.alpha  # what a further step changes of an error in the mode that is slowest
+        strict = self.tol * (_STRICT if self.clamping == "hard" else min(0.5 * np.sqrt(left), 5.0 * left))
         monitor = run.solver_monitor(strict) if run.watched else None
         solve = functools.partial(
             solve_sparse,
@@ -387,12 +388,14 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
     ) -> SparseSolution:
         """Return F of soft labels: by sweeps, and where these are slow by conjugate gradients from what they found."""
         gamma, scale = (1.0 - self.alpha) / self.alpha, L.scale
-        d, B = L.diagonal + gamma, gamma * Y
-        if scale is not None:  # of F times the scale the weights of the graph are the ties
-            d, B = L.diagonal + gamma / scale**2, B / scale[:, None]
-            start = None if start is None else start * scale[:, None]
+        own = np.full(len(Y), gamma) if scale is None else gamma / scale**2
+        d, B = L.diagonal + own, Y * (gamma if scale is None else (gamma / scale)[:, None])
+        if scale is not None and start is not None:  # of F times the scale the weights of the graph are the ties
+            start = start * scale[:, None]
         quick = self.alpha <= _QUICK
-        begin = Y if start is None and scale is None else start  # in the mode that is slowest of all, Y itself is right
+        begin = start
+        if start is None and (scale is None or self.tol < _SINGLE):
+            begin = Y if scale is None else Y * scale[:, None]  # in the mode that is slowest of all, Y itself is right
         found = None
         if self.tol >= _SINGLE and (quick or scale is not None):
             found = sweep_sparse(
@@ -403,6 +406,7 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
                 max_iter=min(self.max_iter, 100),
                 start=begin,
                 reached=self.reached_,
+                sums=None if scale is None else own,
                 rate=self.alpha if quick else None,
                 monitor=monitor,
             )
@@ -410,7 +414,9 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
             swept = 0 if found is None else found.iterations
             found = solve(d, L.ties, B, start=begin if found is None else found.X)
             found = dataclasses.replace(found, iterations=found.iterations + swept)
-        return found if scale is None else dataclasses.replace(found, X=found.X / scale[:, None])
+        if scale is not None:
+            np.divide(found.X, scale[:, None], out=found.X)
+        return found
 
     # use ----------------------------------------------------------------------------------------------
 

@@ -46,6 +46,7 @@ def sweep_sparse(
     max_iter: int = 100,
     start: Floats | None = None,
     reached: Bools | None = None,
+    sums: Floats | None = None,
     rate: float | None = None,
     monitor: Monitor | None = None,
 ) -> SparseSolution:
@@ -65,6 +66,8 @@ def sweep_sparse(
         Not negative.
     reached : (n,) array of bool, optional
         Rows that are not zero, if they are known; see `reach`.
+    sums : (n,) array, optional
+        s, if it is known.
     rate : float, optional
         A bound on how much of an error a sweep leaves. Without it, sweeps that turn out to be slow end it as
         ``Status.STALLED``, with what they found.
@@ -83,7 +86,7 @@ def sweep_sparse(
     >>> sweep_sparse(np.full(2, 4.0), T, np.array([[15.0], [0.0]])).X.ravel().round(6)
     array([4., 1.])
     """
-    sweeps = _Sweeps(diagonal, ties, B, reached, max_iter, monitor)
+    sweeps = _Sweeps(diagonal, ties, B, reached, sums, max_iter, monitor)
     enough = tol if rate is None else tol * (1.0 - rate) / rate
     X = sweeps.begin(start)
     status = sweeps.run(X, enough, start is None or rate is None)
@@ -105,13 +108,14 @@ class _Sweeps:
     ties: Any
     B: Floats
     reached: Bools | None
+    sums: Floats | None
     max_iter: int
     monitor: Monitor | None
 
     def __post_init__(self) -> None:
-        self.known, self.iterations = self.B.any(axis=1), 0
-        self.csr, self.tied = csr_parts(self.ties), self.ties @ np.ones(len(self.B))
-        self.totals, sums = self.B.sum(axis=0), self.diagonal - self.tied
+        self.known, self.iterations, self.csr = self.B.any(axis=1), 0, csr_parts(self.ties)
+        sums = self.diagonal - self.ties @ np.ones(len(self.B)) if self.sums is None else self.sums
+        self.tied, self.totals = self.diagonal - sums, self.B.sum(axis=0)
         reached = np.ones(len(self.B), dtype=bool) if self.reached is None else self.reached
         self.sums = sums if sums.min(initial=0.0) >= 0.0 and (reached @ sums) > 0.0 else None
 
