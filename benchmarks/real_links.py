@@ -9,9 +9,10 @@ Scores from the graph alone are the usual ones (common neighbours, the same weig
 Adar, the product of the degrees called preferential attachment), and a kernel between nodes as it is. The others are
 ridge regression with kernels on pairs: on all N^2 pairs, those that are not known to be linked having the target 0, by
 the eigenvectors of the matrix of the N nodes; or on the known links and five times as many others, by conjugate
-gradients. Neither forms a matrix of pairs. "cold start" hides all citations of a tenth of the papers, so that only
-words are left of these, and asks for the links between them and the others. The folder of the data is named by the
-environment variable MERCER_DATA.
+gradients. Neither forms a matrix of pairs. `LinkPropagation` knows the same links and others, and makes pairs alike
+whose papers cite each other, or are among the ten that are nearest by their words. "cold start" hides all citations of
+a tenth of the papers, so that only words are left of these, and asks for the links between them and the others. The
+folder of the data is named by the environment variable MERCER_DATA.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics import roc_auc_score
+from sklearn.neighbors import kneighbors_graph
+from sklearn.preprocessing import normalize
 
-from mercer import KernelRidge
+from mercer import KernelRidge, LinkPropagation
 from mercer.domains import Pairs, Vectors
 from mercer.domains.structures.nodes import Network, Nodes
 from mercer.gram import Kronecker
@@ -172,6 +175,32 @@ def some_pairs(make: Callable[[Task], tuple[Any, Any]], of: Any, alpha: float) -
     return score
 
 
+# propagation over pairs ----------------------------------------------------------------------------------------
+
+
+def propagation(words_too: bool, citations: bool, negatives: int = 5) -> Callable[[Task], np.ndarray]:
+    """Spread the known links and some other pairs along citations, and to the ten papers of the nearest words."""
+
+    def score(task: Task) -> np.ndarray:
+        N = task.known.shape[0]
+        links = np.column_stack(sp.triu(task.known).nonzero())
+        others = strangers(links, N, negatives * len(links), task.rng)
+        Y = np.full((N, N), np.nan)
+        for (a, b), value in ((links.T, 1.0), (others.T, 0.0)):
+            Y[a, b] = Y[b, a] = value
+        graph = sp.csr_array((N, N))
+        X = normalize(task.words)
+        if words_too:
+            near = kneighbors_graph(X, 10, metric="cosine")
+            graph = graph + sp.csr_array(near.maximum(near.T))
+        if citations:
+            graph = graph + task.known
+        model = LinkPropagation(Linear(), columns="rows", graph=sp.csr_array(graph), tol=1e-4)
+        return model.fit(X, Y).transduction_[tuple(task.pairs.T)]
+
+    return score
+
+
 def undirected(kernel: Any) -> Any:
     return PairProduct(kernel, symmetric=True)
 
@@ -192,9 +221,12 @@ CONTENDERS: dict[str, Callable[[Task], np.ndarray]] = {
     "PairProduct of diffusion, some pairs": some_pairs(diffusion, undirected, 1.0),
     "PairProduct of words, some pairs": some_pairs(words, undirected, 1.0),
     "PairSum of words, some pairs": some_pairs(words, total, 1.0),
+    "LinkPropagation along citations": propagation(False, True),
+    "LinkPropagation along words": propagation(True, False),
+    "LinkPropagation along both": propagation(True, True),
 }
 COLD = ("preferential attachment", "words: kernel itself", "PairProduct of words, all pairs",
-        "PairProduct of words, some pairs", "PairSum of words, some pairs")  # fmt: skip
+        "PairProduct of words, some pairs", "PairSum of words, some pairs", "LinkPropagation along words")  # fmt: skip
 
 
 def main() -> None:
@@ -202,11 +234,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=list(DATA))
     parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--who", nargs="*", choices=CONTENDERS, default=list(CONTENDERS))
     chosen = parser.parse_args()
     print(f"{'data':10}{'task':>12}{'contender':>42}{'AUC':>16}{'seconds':>10}")
     for name in chosen.names or DATA:
         edges, bags = read(name)
         for task, who in [("links", tuple(CONTENDERS)), ("cold start", COLD)]:
+            who = tuple(one for one in who if one in chosen.who)
             scores: dict[str, list[float]] = {contender: [] for contender in who}
             seconds = dict.fromkeys(who, 0.0)
             for seed in range(chosen.draws):

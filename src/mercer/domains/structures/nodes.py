@@ -23,6 +23,7 @@ from mercer.domains.strings import listed
 from mercer.domains.structures.graphs import Graphs
 from mercer.domains.vectors import require_sound
 from mercer.errors import DomainError, ModelError
+from mercer.numerics.sparse_symmetry import is_symmetric
 from mercer.sparse_checks import sparse_fault
 
 __all__ = ["Network", "Nodes"]
@@ -171,7 +172,7 @@ class Network:
         W, is_csr = self.adjacency, isinstance(self.adjacency, sp.csr_array)
         good = is_csr and sparse_fault(W) is None and W.shape[0] == W.shape[1] and W.shape[0] > 0
         good = good and W.dtype == np.float64 and bool(np.isfinite(W.data).all()) and bool((W.data >= 0.0).all())
-        good = good and (self.directed is True or (self.directed is False and not _is_lopsided(W)))
+        good = good and (self.directed is True or (self.directed is False and is_symmetric(W)))
         good = good and isinstance(self.teleport, float) and 0.0 <= self.teleport < 1.0
         names = self.names
         good = good and (names is None or (isinstance(names, tuple) and len(set(names)) == len(names) == len(self)))
@@ -340,12 +341,10 @@ def _of_array(matrix: Any) -> tuple[Any, None, bool]:
         raise DomainError(f"An adjacency of shape {matrix.shape} was given; it has to be square. {_FORMS} Correct it.")
     if sp.issparse(matrix):
         require_sound(matrix, _FORMS)
-    W = sp.csr_array(matrix).astype(np.float64)
-    return W, None, _is_lopsided(W)
-
-
-def _is_lopsided(W: Any) -> bool:
-    return bool((W != W.T).nnz)
+    W: Any = sp.csr_array(matrix).astype(np.float64)
+    if W.indices.dtype != np.int32 and max(W.shape[0], W.nnz) < 2**31:
+        W = sp.csr_array((W.data, W.indices.astype(np.int32), W.indptr.astype(np.int32)), shape=W.shape)
+    return W, None, not is_symmetric(W)
 
 
 def _of_networkx(graph: Any) -> tuple[Any, tuple[Hashable, ...] | None, bool]:

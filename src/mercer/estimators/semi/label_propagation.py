@@ -7,6 +7,7 @@ F.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -39,7 +40,7 @@ from mercer.estimators.semi.networks import (
 from mercer.gram import Features
 from mercer.kernels import Kernel
 from mercer.problems import Solution, Status, Trace
-from mercer.solvers.linear.sparse_sweeps import sweep_sparse
+from mercer.solvers.linear.sparse_sweeps import reach, sweep_sparse
 from mercer.solvers.linear.sparse_systems import SparseSolution, solve_sparse
 from mercer.targets import Multiclass
 from mercer.targets.target import labels
@@ -126,9 +127,10 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
 
     Notes
     -----
-    All classes are found at once, by sweeps over the nodes for alpha up to 0.5 and by conjugate gradients beyond, which
-    both work in single precision and correct that in double: cost O(c) per edge and iteration, some ten iterations for
-    small alpha, ``sqrt(1 / (1 - alpha))`` times as many at worst for large. A new sample gets the
+    All classes are found at once, by sweeps over the nodes, and by conjugate gradients from what these found where they
+    are slow (alpha above 0.5 and nodes far from each other); both work in single precision and correct that in double.
+    Cost O(c) per edge and iteration; some ten iterations for small alpha, or if few steps lead from any node to any
+    other, and ``sqrt(1 / (1 - alpha))`` times as many at worst. A new sample gets the
     mean of its nearest training samples, one that equals a training sample the values of that. The weights of graphs
     descend an objective that is not convex; they start from equal ones.
 
@@ -289,20 +291,16 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
     def _spread(self, networks: Networks, Y: Floats, run: Run) -> None:
         """Find F, and the weights of the graphs."""
         labelled = np.asarray(Y.any(axis=1))
-        if self.clamping == "hard":
-            self.reached_ = _reached(networks, labelled)
+        self.reached_ = _reached(networks, labelled)
         laplacians = networks.laplacians(plain=self.clamping == "hard")
         with run.stage("propagation", 1.0):
             F, beta, found, rows = self._weighted(laplacians, Y, labelled, run)
         share = Y[labelled].mean(axis=0)
-        F = np.maximum(F, 0.0)
+        np.maximum(F, 0.0, out=F)
         total = F.sum(axis=1, keepdims=True)
-        far = ~(total[:, 0] > 0.0)
-        if self.clamping == "soft":  # values are positive wherever a way leads, but for rounding
-            self.reached_ = _reached(networks, labelled) if far.any() else np.ones(len(F), dtype=bool)
-        far |= ~self.reached_
+        far = ~(self.reached_ & (total[:, 0] > 0.0))  # values are positive wherever a way leads, but for rounding
         F[far], total[far] = share, 1.0
-        self.node_distributions_ = F / total
+        self.node_distributions_ = np.divide(F, total, out=F)
         self.graph_names_, self.graph_weights_ = networks.names, beta / beta.sum()
         self.n_iter_ = sum(one.iterations for one in found)
         worst = max(found, key=lambda one: (one.status is not Status.CONVERGED, one.residual))
@@ -361,7 +359,8 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
         loose: float = 1.0,
     ) -> SparseSolution:  # fmt: skip
         """Return F for given weights of the graphs."""
-        strict = _STRICT * self.tol * (1.0 if self.clamping == "hard" else np.sqrt(1.0 - self.alpha) / (2.0 * _STRICT))
+        left = 1.0 - self.alpha  # what a further step changes of an error in the mode that is slowest
+        strict = self.tol * (_STRICT if self.clamping == "hard" else min(0.5 * np.sqrt(left), 5.0 * left))
         monitor = run.solver_monitor(strict) if run.watched else None
         solve = functools.partial(
             solve_sparse,
@@ -373,16 +372,7 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
         )
         L = mixture(beta)
         if self.clamping == "soft":
-            gamma = (1.0 - self.alpha) / self.alpha
-            begin = Y if start is None else start  # in the mode that is slowest of all, Y itself is right
-            if self.alpha <= _QUICK and self.tol >= _SINGLE:
-                found = sweep_sparse(
-                    L.diagonal + gamma, L.ties, gamma * Y, tol=self.tol, start=begin, rate=self.alpha, monitor=monitor
-                )
-                if found.status is not Status.STALLED:
-                    return found
-                begin = found.X
-            return solve(L.diagonal + gamma, L.ties, gamma * Y, start=begin)
+            return self._solve_soft(L, Y, start, strict, monitor, solve)
         free = np.flatnonzero(self.reached_ & ~labelled)
         F = Y.copy()
         if not len(free):
@@ -392,6 +382,41 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
         inner = solve(L.diagonal[free], sp.csr_array(rows[:, free]), np.asarray(rows @ Y), start=begin)
         F[free] = inner.X
         return SparseSolution(F, inner.residual, inner.iterations, inner.status)
+
+    def _solve_soft(
+        self, L: Laplacian, Y: Floats, start: Floats | None, strict: float, monitor: Any, solve: Any
+    ) -> SparseSolution:
+        """Return F of soft labels: by sweeps, and where these are slow by conjugate gradients from what they found."""
+        gamma, scale = (1.0 - self.alpha) / self.alpha, L.scale
+        own = np.full(len(Y), gamma) if scale is None else gamma / scale**2
+        d, B = L.diagonal + own, Y * (gamma if scale is None else (gamma / scale)[:, None])
+        if scale is not None and start is not None:  # of F times the scale the weights of the graph are the ties
+            start = start * scale[:, None]
+        quick = self.alpha <= _QUICK
+        begin = start
+        if start is None and (scale is None or self.tol < _SINGLE):
+            begin = Y if scale is None else Y * scale[:, None]  # in the mode that is slowest of all, Y itself is right
+        found = None
+        if self.tol >= _SINGLE and (quick or scale is not None):
+            found = sweep_sparse(
+                d,
+                L.ties,
+                B,
+                tol=self.tol if quick else strict,
+                max_iter=min(self.max_iter, 100),
+                start=begin,
+                reached=self.reached_,
+                sums=None if scale is None else own,
+                rate=self.alpha if quick else None,
+                monitor=monitor,
+            )
+        if found is None or found.status is Status.STALLED:
+            swept = 0 if found is None else found.iterations
+            found = solve(d, L.ties, B, start=begin if found is None else found.X)
+            found = dataclasses.replace(found, iterations=found.iterations + swept)
+        if scale is not None:
+            np.divide(found.X, scale[:, None], out=found.X)
+        return found
 
     # use ----------------------------------------------------------------------------------------------
 
@@ -458,6 +483,8 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
 
 def _reached(networks: Networks, labelled: Array) -> Array:
     """Return which nodes are in a connected part with a label."""
+    if len(networks.graphs) == 1 and (found := reach(networks.graphs[0].adjacency, labelled)) is not None:
+        return found
     part = networks.parts()
     return np.bincount(part, weights=labelled)[part] > 0.0
 

@@ -44,14 +44,19 @@ class Laplacian(NamedTuple):
     ----------
     diagonal : (n,) array
     ties : (n, n) csr_array
+    scale : (n,) array, optional
+        Of rows and of columns, by which the difference is then multiplied.
     """
 
     diagonal: Floats
     ties: Any
+    scale: Floats | None = None
 
     @classmethod
-    def of(cls, W: Any, plain: bool) -> Laplacian:
+    def of(cls, W: Any, plain: bool, alone: bool = False) -> Laplacian:
         """Return (D - W) over the mean degree, or 1 - D^-1/2 W D^-1/2, whose entry is 0 for a node without edges.
+
+        Of a graph that is alone the weights stay as they are, and D^-1/2 is its scale.
 
         Examples
         --------
@@ -66,13 +71,18 @@ class Laplacian(NamedTuple):
         if plain:
             mean = float(degrees.mean()) or 1.0
             return cls(degrees / mean, W * (1.0 / mean))
-        roots = np.zeros(len(degrees))
+        roots = np.full(len(degrees), 1.0 if alone else 0.0)
         np.divide(1.0, np.sqrt(degrees), out=roots, where=degrees > 0.0)
+        if alone:
+            return cls(degrees, W, roots)
         data = W.data * np.repeat(roots, np.diff(W.indptr)) * roots[W.indices]
         return cls((degrees > 0.0).astype(float), sp.csr_array((data, W.indices, W.indptr), shape=W.shape))
 
     def __matmul__(self, F: Floats) -> Floats:
-        return self.diagonal[:, None] * F - self.ties @ F
+        if self.scale is None:
+            return self.diagonal[:, None] * F - self.ties @ F
+        G = self.scale[:, None] * F
+        return self.scale[:, None] * (self.diagonal[:, None] * G - self.ties @ G)
 
 
 class Networks(NamedTuple):
@@ -89,7 +99,7 @@ class Networks(NamedTuple):
 
     def laplacians(self, plain: bool) -> list[Laplacian]:
         """Return L_k, normalised, or plain ones over their mean degrees, so that they are of one size."""
-        return [Laplacian.of(graph.adjacency, plain) for graph in self.graphs]
+        return [Laplacian.of(graph.adjacency, plain, len(self.graphs) == 1) for graph in self.graphs]
 
     def parts(self) -> Indices:
         """Return the connected part of each node, over all graphs together."""
@@ -159,7 +169,7 @@ class Mixture:
         """Return sum_k beta_k L_k."""
         if len(self.laplacians) == 1:
             L = self.laplacians[0]
-            return L if beta[0] == 1.0 else Laplacian(beta[0] * L.diagonal, L.ties * float(beta[0]))
+            return L if beta[0] == 1.0 else Laplacian(beta[0] * L.diagonal, L.ties * float(beta[0]), L.scale)
         diagonal = np.sum([weight * L.diagonal for L, weight in zip(self.laplacians, beta, strict=True)], axis=0)
         n = len(diagonal)
         return Laplacian(diagonal, sp.csr_array((beta @ self.values, *self.pattern), shape=(n, n)))

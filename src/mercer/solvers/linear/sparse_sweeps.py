@@ -1,27 +1,40 @@
 r"""Sweeps over the nodes of a graph for values that are none negative: D X = B + T X, one node after the other.
 
-Symbols: D = diag(d), T >= 0 and B >= 0 sparse, X (n, c). A sweep sets each row to (B_i + sum_j T_ij X_j) / d_i, with
-what was found for the rows before (Gauss and Seidel). Nothing is subtracted, so that every entry is right to digits of
-its own, however small it is, in single precision too; conjugate gradients, whose errors are of one size everywhere,
-would need more digits for shares of small rows. The last step is done in double precision, and measures what is left.
+Symbols: D = diag(d), T >= 0 symmetric and B >= 0, both sparse, X (n, c); s = d - T 1 the sums of the rows of D - T. A
+sweep sets each row to (B_i + sum_j T_ij X_j) / d_i, with what was found for the rows before (Gauss and Seidel). Nothing
+is subtracted, so that every entry is right to digits of its own, however small it is, in single precision too;
+conjugate gradients, whose errors are of one size everywhere, would need more digits for shares of small rows. The last
+steps are done in double precision, and measure what is left.
+
+What sweeps change most slowly is a multiple of the same number everywhere. Where no s is negative they begin with the
+multiple that is right, and keep it right: s'X is the sum of B, by the symmetry of T. On a graph in which everything is
+near to everything few sweeps are left then, however small s is.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mercer.arrays import Floats
+from mercer.arrays import Bools, Floats
+from mercer.numerics.prefetching import fetch_row
 from mercer.problems import Status
 from mercer.runtime.compiled import compiled
 from mercer.solvers.linear.sparse_systems import SparseSolution, cache_rows, csr_parts, stopped
 from mercer.solvers.solver import Monitor
 
-__all__ = ["sweep_sparse"]
+__all__ = ["reach", "sweep_sparse"]
 
-_SINGLE = 2e-7  # relative change of a row that single precision can still tell
+_SINGLE = 4e-7  # relative change of a row that single precision can still tell
 _TINY = 1e-30  # sum of a row that single precision need not know
+_EVEN = 1e-6  # of a sum that is known: it is right
+_SLOW, _LATELY = 0.25, 3  # changes that fall by less in so many sweeps are left to another method
+_PASSES = 8  # in which a graph that is not a long thread is reached
+_AHEAD = 64  # entries: how early rows are asked for
+_FLOAT32 = np.dtype(np.float32)
+_STEPS = 3  # in double precision, at most
 
 
 def sweep_sparse(
@@ -32,25 +45,32 @@ def sweep_sparse(
     tol: float = 1e-6,
     max_iter: int = 100,
     start: Floats | None = None,
-    rate: float = 0.5,
+    reached: Bools | None = None,
+    sums: Floats | None = None,
+    rate: float | None = None,
     monitor: Monitor | None = None,
 ) -> SparseSolution:
-    """Solve (diag(d) - T) X = B, where no entry of T or B is negative and sweeps contract quickly.
+    """Solve (diag(d) - T) X = B, where T is symmetric, no entry of T or B is negative, and sweeps contract quickly.
 
     Parameters
     ----------
     diagonal : (n,) array
         d, positive.
     ties : (n, n) csr_array
-        T, which has no diagonal; at most about half of d in each row, for few sweeps.
+        T, which has no diagonal.
     B : (n, c) array
     tol : float, default 1e-6
         The largest change of an entry by a further step, over the sum of its row.
     max_iter : int, default 100
     start : (n, c) array, optional
         Not negative.
-    rate : float, default 0.5
-        A bound on how much of an error a sweep leaves.
+    reached : (n,) array of bool, optional
+        Rows that are not zero, if they are known; see `reach`.
+    sums : (n,) array, optional
+        s, if it is known.
+    rate : float, optional
+        A bound on how much of an error a sweep leaves. Without it, sweeps that turn out to be slow end it as
+        ``Status.STALLED``, with what they found.
     monitor : callable, optional
         ``monitor(iteration, residual)``; a true answer ends it.
 
@@ -66,99 +86,200 @@ def sweep_sparse(
     >>> sweep_sparse(np.full(2, 4.0), T, np.array([[15.0], [0.0]])).X.ravel().round(6)
     array([4., 1.])
     """
-    n, c = B.shape
-    known = B.any(axis=1)
-    base = B / diagonal[:, None]
-    data, indices, indptr = csr_parts(ties)
-    X: Any = B if start is None else start
-    status, iterations, enough = None, 0, tol * (1.0 - rate) / rate
-    for kind, least in ((np.dtype(np.float32), _SINGLE), (np.dtype(np.float64), 0.0)):
-        if status is not None and not (status is Status.CONVERGED and (X.sum(axis=1) < _TINY).any()):
-            break
-        values, rows = np.empty(len(data), dtype=kind), cache_rows(n, c, kind)
-        _divide(data, indptr, diagonal, values)
-        rows[:, :c] = X[:, :c]
-        X, status = rows, Status.MAX_ITER
-        while iterations < max_iter and status is Status.MAX_ITER:
-            change = float(_sweep(values, indices, indptr, known, base, X)[0])
-            iterations += 1
-            stop = monitor(iterations, change) if monitor is not None else False
-            if change <= max(enough, least):
-                status = Status.CONVERGED
-            elif stop:
-                status = stopped(stop)
-    out = np.empty((n, c))
-    change = float(_last(data, indices, indptr, diagonal, known, base, X, out)[0])
-    if status is Status.CONVERGED and not change <= tol:
-        status = Status.STALLED
-    return SparseSolution(out, change, iterations + 1, status or Status.CONVERGED)
+    sweeps = _Sweeps(diagonal, ties, B, reached, sums, max_iter, monitor)
+    enough = tol if rate is None else tol * (1.0 - rate) / rate
+    X = sweeps.begin(start)
+    status = sweeps.run(X, enough, start is None or rate is None)
+    if status is Status.STALLED and rate is not None:  # no row is near all others: what is far is small, and grows
+        sweeps.sums = None
+        X = sweeps.begin(None)
+        status = sweeps.run(X, enough, False)
+    if status is Status.CONVERGED and (X.sum(axis=1) < _TINY).any():
+        X = sweeps.begin(X[:, : B.shape[1]], np.dtype(np.float64))
+        status = sweeps.run(X, enough, False)
+    return sweeps.end(X, tol, status)
+
+
+@dataclass(eq=False)
+class _Sweeps:
+    """The system, and sweeps over it in one precision after the other; `sums` are s if they are of use."""
+
+    diagonal: Floats
+    ties: Any
+    B: Floats
+    reached: Bools | None
+    sums: Floats | None
+    max_iter: int
+    monitor: Monitor | None
+
+    def __post_init__(self) -> None:
+        self.known, self.iterations, self.csr = self.B.any(axis=1), 0, csr_parts(self.ties)
+        sums = self.diagonal - self.ties @ np.ones(len(self.B)) if self.sums is None else self.sums
+        self.tied, self.totals = self.diagonal - sums, self.B.sum(axis=0)
+        reached = np.ones(len(self.B), dtype=bool) if self.reached is None else self.reached
+        self.sums = sums if sums.min(initial=0.0) >= 0.0 and (reached @ sums) > 0.0 else None
+
+    def begin(self, start: Floats | None, kind: Any = _FLOAT32) -> Floats:
+        """Return rows to begin with, and remember how they are multiplied."""
+        n, c = self.B.shape
+        X = cache_rows(n, c, kind)
+        self.over = (1.0 / self.diagonal).astype(kind)
+        self.values = self.csr[0].astype(kind)
+        if start is not None:
+            X[:, :c] = start
+            return X
+        level = np.zeros(c)
+        if self.sums is not None and self.reached is not None:
+            own = (self.sums / self.diagonal)[self.known] @ self.B[self.known]
+            level = np.maximum(self.totals - own, 0.0) / (self.reached @ self.sums)
+        reached = self.known if self.reached is None else self.reached
+        _begin(*self.csr, self.diagonal, self.tied, self.known, reached, self.B, level, X)
+        return X
+
+    def run(self, X: Floats, enough: float, may_be_slow: bool) -> Status:
+        """Sweep until rows change by no more than is enough, or can be told."""
+        c, changes = self.B.shape[1], []
+        enough = max(enough, _SINGLE if X.dtype == np.float32 else 0.0)
+        sums = np.zeros(len(X), X.dtype) if self.sums is None else self.sums.astype(X.dtype)
+        while self.iterations < self.max_iter:
+            total = np.zeros(c)
+            change = float(_sweep(self.values, *self.csr[1:], self.over, self.known, self.B, X, sums, total))
+            self.iterations += 1
+            changes.append(change)
+            stop = self.monitor(self.iterations, change) if self.monitor is not None else False
+            if change <= enough:
+                return Status.CONVERGED
+            if stop:
+                return stopped(stop)
+            if may_be_slow and len(changes) > _LATELY and change > _SLOW * changes[-1 - _LATELY]:
+                return Status.STALLED
+            factor = np.divide(self.totals, total, out=np.ones(c), where=total > 0.0)
+            if np.abs(factor - 1.0).max(initial=0.0) > _EVEN:
+                X[:, :c] *= factor.astype(X.dtype)
+        return Status.MAX_ITER
+
+    def end(self, X: Floats, tol: float, status: Status) -> SparseSolution:
+        """Return what steps in double precision make of the rows."""
+        out, change, steps = X, np.inf, 0
+        while steps == 0 or (status is Status.CONVERGED and not change <= tol and steps < _STEPS):
+            before, out = out, np.empty(self.B.shape)
+            change = float(_step(*self.csr, self.diagonal, self.known, self.B, before, out))
+            steps += 1
+        if status is Status.CONVERGED and not change <= tol:
+            status = Status.STALLED
+        return SparseSolution(out, change, self.iterations + steps, status)
+
+
+def reach(ties: Any, known: Bools) -> Bools | None:
+    """Return which rows are tied to a known one, by whatever way, or None where that is quicker to find otherwise.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> T = sp.csr_array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    >>> reach(T, np.array([True, False, False]))
+    array([ True,  True, False])
+    """
+    _, indices, indptr = csr_parts(ties)
+    found = known.copy()
+    for _ in range(_PASSES):
+        if not _mark(indices, indptr, found):
+            return found
+    return None
 
 
 @compiled
-def _divide(data, indptr, diagonal, out):
-    """Divide the entries of each row by d."""
-    for i in range(len(diagonal)):
-        for p in range(indptr[i], indptr[i + 1]):
-            out[p] = data[p] / diagonal[i]
+def _mark(indices, indptr, found):
+    """Mark rows that are tied to a marked one; return how many are new."""
+    new = 0
+    for i in range(len(found)):
+        if not found[i]:
+            for p in range(indptr[i], indptr[i + 1]):
+                if found[np.uint32(indices[p])]:
+                    found[i] = True
+                    new += 1
+                    break
+    return new
 
 
 @compiled
-def _sweep(values, indices, indptr, known, base, X):
-    """Set each row in turn; return the largest change of an entry over the sum of its row."""
-    n, width, c = X.shape[0], X.shape[1], base.shape[1]
-    total, touched, worst = np.zeros(width, dtype=X.dtype), X[0, 0], 0.0
-    for first in range(0, n, 64):
-        last = min(first + 64, n)
-        for place in range(indptr[first], indptr[last]):  # so that many rows are fetched at once
-            touched = max(touched, X[np.uint32(indices[place]), 0])
-        for i in range(first, last):
-            total[:] = 0.0
-            p, end = indptr[i], indptr[i + 1]
-            while p + 4 <= end:
-                v0, v1, v2, v3 = values[p], values[p + 1], values[p + 2], values[p + 3]
-                j0, j1 = np.uint32(indices[p]), np.uint32(indices[p + 1])  # indices that cannot be negative
-                j2, j3 = np.uint32(indices[p + 2]), np.uint32(indices[p + 3])
-                for col in range(width):
-                    total[col] += (v0 * X[j0, col] + v1 * X[j1, col]) + (v2 * X[j2, col] + v3 * X[j3, col])
-                p += 4
-            for place in range(p, end):
-                value, j = values[place], np.uint32(indices[place])
-                for col in range(width):
-                    total[col] += value * X[j, col]
-            if known[i]:
-                for col in range(c):
-                    total[col] += base[i, col]
-            moved = mass = X[i, 0] * 0
-            for col in range(width):
-                moved = max(moved, abs(total[col] - X[i, col]))
-                mass += total[col]
-                X[i, col] = total[col]
-            if moved > worst * mass:
-                worst = moved / mass
-    return worst, touched
-
-
-@compiled
-def _last(data, indices, indptr, diagonal, known, base, X, out):
-    """Make a step in double precision; return the largest change of an entry over the sum of its row."""
-    n, width, c = X.shape[0], X.shape[1], base.shape[1]
-    total, touched, worst = np.zeros(width), X[0, 0], 0.0
-    for first in range(0, n, 64):
-        last = min(first + 64, n)
-        for place in range(indptr[first], indptr[last]):
-            touched = max(touched, X[np.uint32(indices[place]), 0])
-        for i in range(first, last):
-            total[:] = 0.0
-            for place in range(indptr[i], indptr[i + 1]):
-                value, j = data[place], np.uint32(indices[place])
-                for col in range(width):
-                    total[col] += value * X[j, col]
-            moved, mass = 0.0, 0.0
+def _begin(data, indices, indptr, diagonal, tied, known, reached, B, level, X):
+    """Make a step from B over d, and a level besides: most rows of B are zero."""
+    c = B.shape[1]
+    total = np.zeros(c)
+    for i in range(X.shape[0]):
+        if reached[i]:
             for col in range(c):
-                new = total[col] / diagonal[i] + (base[i, col] if known[i] else 0.0)
-                moved = max(moved, abs(new - X[i, col]))
-                mass += new
-                out[i, col] = new
-            if moved > worst * mass:
-                worst = moved / mass
-    return worst, touched
+                total[col] = level[col] * tied[i] + (B[i, col] if known[i] else 0.0)
+            for place in range(indptr[i], indptr[i + 1]):
+                j = np.uint32(indices[place])  # an index that cannot be negative
+                if known[j]:
+                    value = data[place] / diagonal[j]
+                    for col in range(c):
+                        total[col] += value * B[j, col]
+            for col in range(c):
+                X[i, col] = total[col] / diagonal[i]
+
+
+@compiled
+def _sweep(values, indices, indptr, over, known, B, X, sums, total):
+    """Set each row in turn and add up the sums of the columns; return the largest change over the sum of its row."""
+    n, width, c = X.shape[0], X.shape[1], B.shape[1]
+    row, part, worst, entries = np.zeros(width, X.dtype), np.zeros(width, X.dtype), X[0, 0] * 0, len(indices)
+    for i in range(n):
+        row[:] = 0.0
+        p, end = indptr[i], indptr[i + 1]
+        for ahead in range(min(p + _AHEAD, entries), min(end + _AHEAD, entries)):
+            fetch_row(X, np.uint32(indices[ahead]))
+        while p + 4 <= end:
+            v0, v1, v2, v3 = values[p], values[p + 1], values[p + 2], values[p + 3]
+            j0, j1 = np.uint32(indices[p]), np.uint32(indices[p + 1])  # indices that cannot be negative
+            j2, j3 = np.uint32(indices[p + 2]), np.uint32(indices[p + 3])
+            for col in range(width):
+                row[col] += (v0 * X[j0, col] + v1 * X[j1, col]) + (v2 * X[j2, col] + v3 * X[j3, col])
+            p += 4
+        for place in range(p, end):
+            value, j = values[place], np.uint32(indices[place])
+            for col in range(width):
+                row[col] += value * X[j, col]
+        if known[i]:
+            for col in range(c):
+                row[col] += B[i, col]
+        moved = mass = X[i, 0] * 0
+        for col in range(width):
+            new = row[col] * over[i]
+            moved = max(moved, abs(new - X[i, col]))
+            mass += new
+            part[col] += sums[i] * new
+            X[i, col] = new
+        if moved > worst * mass:
+            worst = moved / mass
+        if i % 64 == 63 or i == n - 1:  # few terms are added in single precision
+            for col in range(c):
+                total[col] += part[col]
+            part[:] = 0.0
+    return worst
+
+
+@compiled
+def _step(data, indices, indptr, diagonal, known, B, X, out):
+    """Make a step in double precision; return the largest change of an entry over the sum of its row."""
+    n, width, c = X.shape[0], X.shape[1], B.shape[1]
+    total, worst, entries = np.zeros(width), 0.0, len(indices)
+    for i in range(n):
+        total[:] = 0.0
+        for ahead in range(min(indptr[i] + _AHEAD, entries), min(indptr[i + 1] + _AHEAD, entries)):
+            fetch_row(X, np.uint32(indices[ahead]))
+        for place in range(indptr[i], indptr[i + 1]):
+            value, j = data[place], np.uint32(indices[place])
+            for col in range(width):
+                total[col] += value * X[j, col]
+        moved, mass = 0.0, 0.0
+        for col in range(c):
+            new = (total[col] + (B[i, col] if known[i] else 0.0)) / diagonal[i]
+            moved = max(moved, abs(new - X[i, col]))
+            mass += new
+            out[i, col] = new
+        if moved > worst * mass:
+            worst = moved / mass
+    return worst

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats
+from mercer.numerics.prefetching import fetch_row
 from mercer.problems import Status
 from mercer.runtime.compiled import compiled
 from mercer.runtime.tiling import run_tasks, spans, thread_count
@@ -27,6 +28,7 @@ _WORTH_THREADS = 1 << 21  # multiplications in a product
 _DIGITS = 1e-5  # of lengths: what a run in single precision gains at most
 _STEPS = 60  # of a run in single precision
 _GAIN = 0.1  # what a run must gain to be worth another one
+_AHEAD = 64  # entries: how early rows are asked for
 _LINE = 64  # bytes of a line of the cache
 _SOON = 1e-4  # residual at which a run in single precision loses nothing
 _FAR = 1e-6  # of the largest sum of a row: rows below have few digits in a solution that is right as a whole
@@ -311,53 +313,47 @@ def _scaled(span, data, indices, indptr, roots, out, sums):
 @compiled
 def _subtract(span, data, indices, indptr, roots, unit, X, left, sums):
     """Subtract (diag(d) - T) diag(roots) X, times a unit."""
-    c, width = left.shape[1], X.shape[1]
-    total, touched = np.empty(width), X[0, 0]
-    for first in range(span[0], span[1], 64):
-        last = min(first + 64, span[1])
-        for place in range(indptr[first], indptr[last]):  # so that many rows are fetched at once
-            touched = max(touched, X[np.uint32(indices[place]), 0])
-        for i in range(first, last):
+    c, width, entries = left.shape[1], X.shape[1], len(indices)
+    total = np.empty(width)
+    for i in range(*span):
+        for ahead in range(min(indptr[i] + _AHEAD, entries), min(indptr[i + 1] + _AHEAD, entries)):
+            fetch_row(X, np.uint32(indices[ahead]))
+        for col in range(width):
+            total[col] = X[i, col] / roots[i]
+        for place in range(indptr[i], indptr[i + 1]):
+            j = np.uint32(indices[place])  # an index that cannot be negative
+            value = data[place] * roots[j]
             for col in range(width):
-                total[col] = X[i, col] / roots[i]
-            for place in range(indptr[i], indptr[i + 1]):
-                j = np.uint32(indices[place])  # an index that cannot be negative
-                value = data[place] * roots[j]
-                for col in range(width):
-                    total[col] -= value * X[j, col]
-            for col in range(c):
-                left[i, col] -= unit * total[col]
-    return touched
+                total[col] -= value * X[j, col]
+        for col in range(c):
+            left[i, col] -= unit * total[col]
 
 
 @compiled
 def _product(span, values, indices, indptr, R, Q, sums):
     """Q = (1 - V) R, and the inner products of R with itself and with Q; four entries in one go."""
-    c, touched = R.shape[1], R[0, 0]
-    for first in range(span[0], span[1], 64):
-        last = min(first + 64, span[1])
-        for place in range(indptr[first], indptr[last]):  # so that many rows are fetched at once
-            touched = max(touched, R[np.uint32(indices[place]), 0])
-        for i in range(first, last):
+    c, entries = R.shape[1], len(indices)
+    for i in range(*span):
+        for col in range(c):
+            Q[i, col] = R[i, col]
+        p, end = indptr[i], indptr[i + 1]
+        for ahead in range(min(p + _AHEAD, entries), min(end + _AHEAD, entries)):
+            fetch_row(R, np.uint32(indices[ahead]))
+        while p + 4 <= end:
+            v0, v1, v2, v3 = values[p], values[p + 1], values[p + 2], values[p + 3]
+            j0, j1 = np.uint32(indices[p]), np.uint32(indices[p + 1])
+            j2, j3 = np.uint32(indices[p + 2]), np.uint32(indices[p + 3])
             for col in range(c):
-                Q[i, col] = R[i, col]
-            p, end = indptr[i], indptr[i + 1]
-            while p + 4 <= end:
-                v0, v1, v2, v3 = values[p], values[p + 1], values[p + 2], values[p + 3]
-                j0, j1 = np.uint32(indices[p]), np.uint32(indices[p + 1])
-                j2, j3 = np.uint32(indices[p + 2]), np.uint32(indices[p + 3])
-                for col in range(c):
-                    Q[i, col] -= (v0 * R[j0, col] + v1 * R[j1, col]) + (v2 * R[j2, col] + v3 * R[j3, col])
-                p += 4
-            for place in range(p, end):
-                value, j = values[place], np.uint32(indices[place])
-                for col in range(c):
-                    Q[i, col] -= value * R[j, col]
+                Q[i, col] -= (v0 * R[j0, col] + v1 * R[j1, col]) + (v2 * R[j2, col] + v3 * R[j3, col])
+            p += 4
+        for place in range(p, end):
+            value, j = values[place], np.uint32(indices[place])
             for col in range(c):
-                r = np.float64(R[i, col])
-                sums[0, col] += r * r
-                sums[1, col] += r * Q[i, col]
-    return touched
+                Q[i, col] -= value * R[j, col]
+        for col in range(c):
+            r = np.float64(R[i, col])
+            sums[0, col] += r * r
+            sums[1, col] += r * Q[i, col]
 
 
 @compiled

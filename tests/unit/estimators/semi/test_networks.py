@@ -18,6 +18,7 @@ def test_laplacians_in_two_parts(W):
     bare = sp.csr_array(W - sp.diags_array(W.diagonal()))
     F = rng.normal(size=(20, 2))
     assert np.allclose(Laplacian.of(W, plain=False) @ F, laplacian(bare, normalized=True) @ F)
+    assert np.allclose(Laplacian.of(W, plain=False, alone=True) @ F, laplacian(bare, normalized=True) @ F)
     mean = bare.sum() / 20
     assert np.allclose(Laplacian.of(W, plain=True) @ F, laplacian(bare, normalized=False) @ F / mean)
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from mercer.problems import Status
 from mercer.solvers.linear import sparse_sweeps
-from mercer.solvers.linear.sparse_sweeps import sweep_sparse
+from mercer.solvers.linear.sparse_sweeps import reach, sweep_sparse
 
 
 def chain(n=60):
@@ -61,7 +61,7 @@ def test_entries_beyond_single_precision():
 def test_parts_without_labels_stay_zero():
     d, T, B = chain(20)
     T = sp.csr_array(sp.block_diag([T, T]))
-    found = sweep_sparse(np.tile(d, 2), T, np.vstack([B, 0.0 * B]))
+    found = sweep_sparse(np.tile(d, 2), T, np.vstack([B, 0.0 * B]), rate=0.5)
     assert found.status is Status.CONVERGED
     assert not found.X[20:].any() and (found.X[:20].sum(axis=1) > 0.0).all()
 
@@ -78,6 +78,52 @@ def test_it_ends_when_told_and_where_it_began():
 def test_the_plain_functions(monkeypatch):
     d, T, B = network(30)
     expected = sweep_sparse(d, T, B).X
-    for name in ("_sweep", "_last"):
+    for name in ("_sweep", "_step", "_begin"):
         monkeypatch.setattr(sparse_sweeps, name, getattr(sparse_sweeps, name).py_func)
     assert np.allclose(sweep_sparse(d, T, B).X, expected, rtol=1e-6)
+
+
+def small_world(n=300, seed=0):
+    """A graph whose second eigenvalue is far below the first, in which labels hardly hold: s is 0.01 of d."""
+    rng = np.random.default_rng(seed)
+    T = sp.csr_array((rng.random((n, n)) < 0.2).astype(float))
+    T = sp.csr_array(sp.triu(T, 1))
+    T = sp.csr_array(T + T.T)
+    degree = np.asarray(T.sum(axis=1))
+    B = np.zeros((n, 3))
+    B[np.arange(9), np.arange(9) % 3] = rng.random(9) + 0.5
+    return 1.01 * degree, T, B
+
+
+def test_a_level_that_is_right_makes_sweeps_few():
+    d, T, B = small_world()
+    expected = np.linalg.solve(np.diag(d) - T.toarray(), B)
+    found = sweep_sparse(d, T, B, tol=1e-7, reached=np.ones(len(d), bool))
+    assert found.status is Status.CONVERGED
+    # an error that the level does not have is at most 1 / (1 - 0.5) of a change: the second eigenvalue is below 0.5
+    assert np.linalg.eigvalsh(T.toarray() / np.sqrt(np.outer(d, d)))[-2] < 0.5
+    assert (np.abs(found.X - expected).max(axis=1) <= 1e-6 * expected.sum(axis=1)).all()
+    assert found.iterations <= 20  # 1 000 would be needed to forget a wrong level, at 0.99 each
+    assert sweep_sparse(d, T, B, tol=1e-7).iterations <= 20  # the level is kept from the first sweep on
+
+
+def test_sweeps_that_are_slow_say_so_unless_told_a_rate():
+    n = 200
+    T = sp.csr_array(sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1]))
+    B = np.eye(n)[:, [n - 1]]
+    d = np.full(n, 2.02)
+    slow = sweep_sparse(d, T, B, reached=np.ones(n, bool))
+    assert slow.status is Status.STALLED and slow.iterations < 20
+    assert (slow.X > 0.0).all()  # what conjugate gradients begin with
+
+
+def test_what_is_reached():
+    T = sp.csr_array(sp.block_diag([small_world(50)[1], small_world(40, 1)[1], sp.csr_array((2, 2))]))
+    known = np.zeros(92, dtype=bool)
+    known[[3, 91]] = True
+    found = reach(T, known)
+    assert found.tolist() == [True] * 50 + [False] * 41 + [True] and known.sum() == 2
+    n = 100
+    line = sp.csr_array(sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1]))
+    assert reach(line, np.arange(n) == n - 1) is None  # against the order of the nodes: one more in each pass
+    assert reach(line, np.arange(n) == 0).all()
