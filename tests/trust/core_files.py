@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["PARTS", "ROOT", "SOURCE", "unit_test"]
+__all__ = ["BESIDE", "PARTS", "ROOT", "SOURCE", "unit_test"]
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "mercer"
@@ -32,6 +32,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         f"numerics/{path.name}" for path in sorted((SOURCE / "numerics").glob("*.py")) if path.name != "__init__.py"
     ),
 }  # fmt: skip
+BESIDE = {"readers": ("tests/laws/test_readers.py",)}  # tests of a part as a whole
 
 
 def unit_test(file: str) -> Path:

@@ -1,4 +1,6 @@
-"""Coverage of the files on which trust rests, by their own unit tests, with compiled loops run as Python.
+"""Coverage of the files on which trust rests, by their own tests, with compiled loops run as Python.
+
+Own tests are the unit tests of a file, the examples in its docstrings, and of readers the corpus of broken files.
 
 ``python -m tests.trust.covered`` prints lines and branches of each part and file, and which lines and branches no test
 reaches; names of parts may be given. ``pragma: no cover`` is not used: what cannot be reached on this machine counts.
@@ -16,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from tests.trust.core_files import PARTS, ROOT, SOURCE, unit_test
+from tests.trust.core_files import BESIDE, PARTS, ROOT, SOURCE, unit_test
 
 FOLDER = ROOT / "build"
 # lines and branches; of what stands between users or files and compiled code, every branch
@@ -56,7 +58,8 @@ def measured(parts: Iterable[str]) -> dict[str, Any]:
     files = [file for part in parts for file in PARTS[part]]
     include = ",".join(str(SOURCE / file) for file in files)
     run = (sys.executable, "-m", "coverage")
-    tests = [str(unit_test(file)) for file in files]
+    tests = [str(path) for file in files for path in (unit_test(file), SOURCE / file)]
+    tests += [str(ROOT / one) for part in parts for one in BESIDE.get(part, ())]
     pytest = ("-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-m", "not slow", "--disable-warnings")
     subprocess.run(
         [*run, "run", "--branch", f"--data-file={data}", f"--include={include}", *pytest, *tests],

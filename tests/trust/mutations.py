@@ -1,4 +1,4 @@
-"""Mutation score: small changes of the source, one at a time, and whether the file's own unit tests notice.
+"""Mutation score: small changes of the source, one at a time, and whether the file's own tests notice.
 
 ``python -m tests.trust.mutations 500`` draws that many changes, half of them of guards, persistence and readers, half
 of numerics; ``--seed`` draws others, ``--only io/source.py`` takes all those of one file. Survivors are listed in
@@ -6,7 +6,8 @@ of numerics; ``--seed`` draws others, ``--only io/source.py`` takes all those of
 checks are left out, in the bodies of functions; error messages, assertions and what is computed at import are not.
 Compiled loops are run as Python. Every change is scored, whether or not it can be noticed at all.
 
-The tests are collected once. For each change a process is forked, in which the functions get their changed code.
+Own tests are the unit tests of a file and the examples in its docstrings. They are collected once. For each change a
+process is forked, in which the functions get their changed code.
 """
 
 from __future__ import annotations
@@ -246,7 +247,7 @@ class Trials:
         for change in self.chosen:
             by_file[change.file].append(change)
         for file, own in by_file.items():
-            items = by_test[unit_test(file)]
+            items = by_test[unit_test(file)] + by_test[SOURCE / file]
             _, told = _in_child(600.0, lambda pipe, items=items: int(not _passed(items, pipe)))
             seen = {name: seconds for name, failed, seconds in map(json.loads, told.splitlines()) if not failed}
             usable = [item for item in items if seen.get(item.nodeid, LONGEST) < LONGEST]
@@ -307,7 +308,7 @@ def main() -> int:
         chosen = drawn(given.count, given.seed)
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")  # pytest has the other one
     trials = Trials(chosen, lambda line: print(line, file=out, flush=True))
-    files = sorted({str(unit_test(change.file)) for change in chosen})
+    files = sorted({str(path) for change in chosen for path in (unit_test(change.file), SOURCE / change.file)})
     options = (
         "-q",
         "-p",

@@ -8,8 +8,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import DataConversionWarning
 
-from mercer.errors import TargetError
+from mercer.errors import DomainError, TargetError
 from mercer.targets import Binary, Multiclass, Real, Target
+from mercer.targets.target import sample_weights
 
 ALL = [Real(), Binary(), Multiclass()]
 
@@ -309,3 +310,45 @@ def test_bad_arrays_are_refused_in_the_same_words(bad):
     with pytest.raises(TargetError) as other:
         Real().learn(bad.view(Seen))
     assert str(plain.value) == str(other.value)
+
+
+def test_weights_of_samples():
+    np.testing.assert_array_equal(sample_weights(None, 2), [1.0, 1.0])
+    np.testing.assert_array_equal(sample_weights(3, 2), [3.0, 3.0])
+    np.testing.assert_array_equal(sample_weights([0, 2], 2), [0.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ([1.0], r"shape \(1,\) for 2 samples"),
+        ([[1.0, 2.0]], r"shape \(1, 2\) for 2 samples"),
+        ([1.0, -1.0], r"sample_weight\[1\] = -1.0"),
+        ([np.nan, 1.0], r"sample_weight\[0\] = nan"),
+        ([np.inf, 1.0], r"sample_weight\[0\] = inf"),
+        ([0.0, 0.0], "zero for all samples"),
+        ([1.7e308, 1.7e308], "sums to inf"),
+        (["a", "b"], "of type list was given"),
+        (np.array(["a", "b"]), "of type ndarray of <U1 was given"),
+        (np.ma.masked_array([1.0, 2.0], [False, True]), "1 masked values"),
+    ],
+)
+def test_weights_that_are_none(weight, message):
+    with pytest.raises(DomainError, match=message):
+        sample_weights(weight, 2)
+
+
+def test_reading_is_learning_and_encoding():
+    class Halves(Target):
+        def learn(self, y):
+            return self
+
+        def encode(self, y):
+            return np.asarray(y) / 2.0
+
+        def decode(self, f):
+            return 2.0 * f
+
+    target = Halves()
+    learned, values = target.read([2.0, 4.0])
+    assert learned is target and values.tolist() == [1.0, 2.0]
