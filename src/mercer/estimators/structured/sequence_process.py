@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import get_lapack_funcs
 from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -310,7 +310,8 @@ def _precision(H: Floats, C: Floats, K: int) -> tuple[Floats, float]:
 
     The symmetric form is as exact as S is large: no eigenvalue of 1 + L' S L is less than one.
     """
-    U, pivots, rank, _ = lapack.dpstrf(H, lower=0)
+    (factorise,) = get_lapack_funcs(("pstrf",), (H,))  # with pivots, as far as H is positive
+    U, pivots, rank, _ = factorise(H, lower=0)
     L = np.zeros((len(H), rank))
     L[pivots - 1] = np.triu(U)[:rank].T
     inner = _times_prior(L.T, C, K) @ L
