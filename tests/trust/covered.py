@@ -4,6 +4,7 @@ Own tests are the unit tests of a file, the examples in its docstrings, and of r
 
 ``python -m tests.trust.covered`` prints lines and branches of each part and file, and which lines and branches no test
 reaches; names of parts may be given. ``pragma: no cover`` is not used: what cannot be reached on this machine counts.
+Some tests are about compiled loops and fail without them; what they reach counts.
 """
 
 from __future__ import annotations
