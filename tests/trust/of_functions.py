@@ -307,7 +307,7 @@ FAIR_DATA: dict[tuple[str, str], tuple[str, ...]] = {
     ("spectral_bisection", "graph"): (*_ANY_SIGN, "not square, tall", "asymmetric"),  # edges and weights; arcs
     # sequences of any symbols; categories; a column in which nothing is there is left out, and said to be; what is
     # missing is filled in by the median, and the model sees that it was missing
-    ("automatic", "X"): ("Python dates", "pandas with categories", *_MISSING),
+    ("automatic", "X"): ("Python dates", "pandas with categories", "pandas with dates", *_MISSING),
     ("source_kernels", "X"): ("dict", "pandas with categories", "pandas with dates"),  # tables; all one date
 }
 

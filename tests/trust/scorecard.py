@@ -155,8 +155,8 @@ GOALS: dict[int, tuple[str, Measure | None]] = {
     19: ("models come back to the bit", tests("tests/golden", f"{LAWS}/test_model_file.py", "tests/unit/io")),
     20: ("attacks on the studio", None),
     21: ("static checks", static),
-    22: ("coverage", None),
-    23: ("mutation score", None),
+    22: ("coverage", closing_line("tests.trust.covered")),
+    23: ("mutation score", closing_line("tests.trust.mutations", "500")),
     24: ("bounds are checked in compiled loops", tests(f"{LAWS}/test_kernels.py", NUMBA_BOUNDSCHECK="1")),
     25: (
         "threads, forks, nesting",

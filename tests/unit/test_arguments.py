@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mercer.arguments import SEED, Callback, answer_of, checked, real_array, require_symmetric
+from mercer.arguments import SEED, Callback, answer_of, checked, real_array, require_squares, require_symmetric
 from mercer.budget import Bytes
 from mercer.constraints import Integer, Several
 from mercer.errors import DomainError, ParameterError
@@ -109,3 +109,22 @@ def test_symmetry_is_asked_for_up_to_rounding():
     require_symmetric(np.array([[1.0, 0.5 + 1e-12], [0.5, 1.0]]), "K")
     with pytest.raises(DomainError, match=r"K\[0, 1\] = 0.7, K\[1, 0\] = 0.5"):
         require_symmetric(np.array([[1.0, 0.7], [0.5, 1.0]]), "K")
+
+
+def test_functions_are_asked_for_by_name():
+    @checked(f=Callback())
+    def applied(f):
+        """Return something."""
+        return f(1)
+
+    assert applied(abs) == 1
+    for value in (3, int, "abs"):
+        with pytest.raises(ParameterError, match=r"f=.*f must be a function\. Give f a function"):
+            applied(value)
+
+
+def test_squares_must_be_numbers():
+    require_squares(np.array([-1e150, 1.0]), "y")
+    require_squares(np.zeros(0), "y")
+    with pytest.raises(DomainError, match=r"y has values up to 1e\+200; their squares are too large"):
+        require_squares(np.array([1.0, -1e200]), "y")

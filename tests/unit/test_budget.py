@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer import budget
-from mercer.budget import Clock, Plan, Resources, format_bytes, parse_bytes
+from mercer.budget import Clock, Plan, Resources, format_bytes, parse_bytes, parse_seconds
 from mercer.errors import MemoryBudgetError, ParameterError
 from tests.clock import allowed
 
@@ -119,3 +119,46 @@ def test_clocks():
 
 def test_resources_ask_for_nothing():
     assert Resources() == Resources(None, None, None)
+
+
+def test_spans_of_time():
+    assert [parse_seconds(span) for span in ("60s", "1.5 min", 10, 0)] == [60.0, 90.0, 10.0, 0.0]
+    for span in ("soon", "", "-1 s", -1, float("nan"), float("inf"), None, True):
+        with pytest.raises(ParameterError, match="is not a span of time"):
+            parse_seconds(span)
+
+
+def test_files_of_the_system_that_are_not_numbers(tmp_path):
+    path = tmp_path / "memory.max"
+    assert budget._read_number(str(path)) is None
+    for text, number in (("123\n", 123), ("max\n", None), ("", None)):
+        path.write_text(text)
+        assert budget._read_number(str(path)) == number
+
+
+def test_a_machine_that_tells_nothing_has_a_little_memory(monkeypatch):
+    def nothing(*arguments):
+        raise OSError
+
+    monkeypatch.setattr(budget.Path, "read_text", nothing)
+    monkeypatch.setattr(budget.os, "sysconf", nothing)
+    assert budget.free_memory() == 4 * 2**30
+
+
+def test_a_plan_as_text_and_as_a_table():
+    plan = Plan("a fit", {"matrix": 2048, "vector": 8})
+    assert str(plan) == "a fit: 2 KiB\n  matrix: 2 KiB\n  vector: 8 B"
+    assert "<td" in plan._repr_html_() and "matrix" in plan._repr_html_()
+
+
+def test_a_step_of_a_stage_may_be_stopped_but_tells_no_progress():
+    seen = []
+    assert Resources().quiet() == Resources()
+    monitor = Resources(monitor=lambda share: seen.append(share) or True).quiet().monitor
+    assert monitor(0.7) is True and seen == [0.0]
+
+
+def test_blocks_are_as_large_as_the_budget_allows():
+    assert Resources().largest_order(3000) == 3000
+    assert Resources(memory=48_000_000).largest_order(3000) == 1000
+    assert Resources(memory=48_000_000).largest_order(30) == 30 and Resources(memory=1).largest_order(30) == 2

@@ -9,6 +9,7 @@ import pytest
 from mercer.budget import Bytes
 from mercer.constraints import (
     AnyOf,
+    Array,
     Boolean,
     Each,
     Fixed,
@@ -19,6 +20,7 @@ from mercer.constraints import (
     Optional,
     Positive,
     Satisfies,
+    Several,
     is_real,
 )
 from mercer.errors import ParameterError
@@ -170,3 +172,60 @@ def test_a_duration_is_no_real_number():
     values = [1, 1.5, np.float32(1), np.int8(1), Fraction(1, 2)]
     assert all(map(is_real, values))
     assert not any(map(is_real, [True, np.True_, np.timedelta64(1, "s"), "1", 1j, None]))
+
+
+@pytest.mark.parametrize("low", [-1.0, -INF])
+@pytest.mark.parametrize("high", [3.0, INF])
+def test_theta_and_back(low, high):
+    interval = Interval(low, high)
+    x = np.array([-0.5, 0.25, 2.0])
+    theta = interval.unconstrain(x)
+    np.testing.assert_allclose(interval.constrain(theta), x, rtol=1e-14)
+    assert (np.diff(theta) > 0.0).all()
+    step = 1e-5  # differences are exact to its square
+    numeric = (interval.constrain(theta + step) - interval.constrain(theta - step)) / (2.0 * step)
+    np.testing.assert_allclose(interval.slope(x), numeric, rtol=1e-8)
+    first, last = interval.constrain(np.array([-1e9, 1e9]))
+    assert np.isfinite([first, last]).all() and (first == low or low == -INF) and (last == high or high == INF)
+
+
+def test_arrays():
+    both = Array(1, 2, low=0.0)
+    for value in ([1, 2.5], ((0.0, 1.0), (2.0, 3.0)), np.ones((2, 2), np.float32), np.array([1, 2], dtype=object)):
+        assert both.accepts(value)
+    for value in (
+        1.0,
+        [],
+        [-1.0],
+        [NAN],
+        [INF],
+        [[1.0], [1.0, 2.0]],
+        np.ones((1, 1, 1)),
+        ["a"],
+        [True],
+        [10**400],
+        [1j],
+    ):
+        assert not both.accepts(value)
+    assert "as an array" in both.advice("w", "a")
+    assert "shape (1, 1, 1)" in both.advice("w", np.ones((1, 1, 1)))
+    assert "shape (0,)" in both.advice("w", np.ones(0))
+    assert both.advice("w", np.array([NAN])) == "Look at how w was computed."
+
+
+def test_whole_numbers_end_where_machines_do():
+    assert Integer().accepts(2**62) and not Integer().accepts(2**62 + 1) and not Integer().accepts(-(2**62) - 1)
+    assert Integer().advice("n", 2**62 + 1) == "Give a number below 2**62."
+
+
+def test_several_is_at_least_one():
+    lists = Several(list, tuple)
+    assert lists.accepted == "a list or a tuple that is not empty"
+    assert lists.accepts([0]) and lists.accepts((0,)) and not lists.accepts([]) and not lists.accepts({0})
+
+
+def test_tables_of_numbers():
+    table = Positive(vector=True, table=True)
+    assert table.accepts(((1.0, 2.0), (3.0, 4.0))) and table.accepts(np.ones((2, 2))) and table.accepts([1.0, 2.0])
+    assert not table.accepts(((1.0, 2.0), (3.0,))) and not table.accepts(((1.0, -2.0), (3.0, 4.0)))
+    assert not table.accepts(np.ones((2, 2, 2))) and not Positive(vector=True).accepts(((1.0, 2.0), (3.0, 4.0)))

@@ -10,7 +10,7 @@ from mercer.domains.structures.nodes import Network
 from mercer.errors import DomainError, MemoryBudgetError
 from mercer.estimators.clustering.cuts import normalized_cut
 from mercer.kernels import ArcCosine, Gaussian, Laplacian, Linear, Polynomial, Tanimoto
-from mercer.sparse_checks import compressed_fault, sparse_fault, used_columns
+from mercer.sparse_checks import _FEW, compressed_fault, sparse_fault, used_columns
 
 DENSE = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0], [2.0, 0.0, 1.0]])
 
@@ -61,6 +61,40 @@ def broken(form, part, value):
 @pytest.mark.parametrize("case", BROKEN, ids=str)
 def test_every_fault_is_found(case):
     assert sparse_fault(broken(*case)) is not None
+
+
+def test_each_part_alone_is_enough_for_a_fault():
+    for shape in ((5, 1, 2), (5, 2, 1), (5, 0, 1), (5, 1, 0)):  # of blocks, for 3 x 3
+        assert sparse_fault(spoiled("bsr", "data", np.ones(shape))) is not None
+    for row in ([0.0, 0.0, 1.0, 2.0, 2.0], [0, 0, 1, 2], [[0, 0, 1, 2, 2]]):
+        A = sp.coo_array(DENSE)
+        A.coords = (np.array(row), A.coords[1])
+        assert sparse_fault(A) == "the coordinates are not a pair of whole numbers for each entry"
+    for part in ("rows", "data"):
+        A = sp.lil_array(DENSE)
+        vars(A)[part] = getattr(A, part)[:-1]
+        assert "for 3 rows" in sparse_fault(A)
+    A = sp.lil_array(DENSE)
+    A.data[1] = []
+    assert sparse_fault(A) == "a row has 1 indices for 0 entries"
+
+
+@pytest.mark.parametrize("form", ["csr", "coo"])
+def test_lists_of_numbers_have_one_line(form):
+    a = sp.coo_array(np.array([1.0, 0.0, 2.0])).asformat(form)
+    assert sparse_fault(a) is None
+    if form == "csr":
+        a.indices[1] = 3
+        assert sparse_fault(a) == "an index is 3, outside of 0 to 2"
+
+
+def test_columns_are_kept_unless_most_are_unused():
+    def entries(count, width):
+        return sp.csr_array((np.ones(count), (np.zeros(count, int), np.arange(count))), shape=(1, width))
+
+    most = 4 * 2 * _FEW
+    assert used_columns(entries(_FEW, most), entries(_FEW, most))[2] is None
+    assert len(used_columns(entries(_FEW, most + 1), entries(_FEW, most + 1))[2]) == _FEW
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "bsr", "coo", "lil", "dok", "dia"])

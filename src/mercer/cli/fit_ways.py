@@ -23,7 +23,7 @@ from mercer.cli.terminal import Terminal
 from mercer.errors import TimeBudgetError
 from mercer.estimators.certificates.assumptions import leave_note
 from mercer.first_model.given_rows import doubts, given_rows
-from mercer.first_model.machine_choice import choose, compared_until
+from mercer.first_model.machine_choice import Pace, choose
 from mercer.first_model.row_sources import SampleRows, TableRows
 from mercer.first_model.verdicts import Held, require_scoring
 from mercer.io.limits import FileError, shown
@@ -50,11 +50,9 @@ def automatic(request: Any, problem: Problem, clock: Clock, terminal: Terminal) 
         source = SampleRows.of(kernels, samples(problem.data, kernels[0])[0])
     rows = problem.rows
     given = given_rows(problem.n, require_scoring(request.metric, y, task), rows.weights, rows.groups, rows.time)
-    end = compared_until(request.max_time)
     with terminal.progress("choosing") as bar:
-        late = lambda: clock.seconds > end  # noqa: E731
         watch = lambda fraction: (bar(fraction), _time_left(clock))  # noqa: E731
-        choice = choose(source, y, task, given, watch, late, terminal.tried)
+        choice = choose(source, y, task, given, watch, Pace.of(clock), terminal.tried)
     X = samples(problem.data, choice.model.kernel)[0]
     _fit(_budgeted(choice.model, request, clock), X, y, request, terminal, rows.weights)
     leave_note(choice.model, None)  # kernels that the rows suggested

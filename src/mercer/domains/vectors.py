@@ -240,6 +240,8 @@ def _dense(X: Any, names: tuple[str, ...] | None = None) -> NDArray[Any]:
             values = np.asarray(X)
         except ValueError:  # rows of different lengths; check_array says it below
             return _checked(X, names)
+        if values.shape == (0,):
+            raise DomainError(f"Nothing was given: an empty list. {_ACCEPTED} Give at least one sample.")
         _refuse_non_numbers(values)
         if values.ndim == 2 and values.size and values.dtype.kind in "fiub":
             native = values.dtype.newbyteorder("=")

@@ -288,8 +288,10 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _evaluate(self, X: Any) -> Floats:
         """Return the fitted function at new data."""
-        T = self._pack_new(X)
-        values = self.expansion_(T, self._resources())
+        return self._finite(self.expansion_(self._pack_new(X), self._resources()))
+
+    def _finite(self, values: Floats) -> Floats:
+        """Return values of fitted functions; DomainError if some of them are too large."""
         if not np.isfinite(values).all():
             raise overflow_error(self.kernel_)
         return values

@@ -21,7 +21,7 @@ from mercer.domains import Strings, Vectors
 from mercer.errors import DomainError, TargetError, TimeBudgetError
 from mercer.estimators.certificates.assumptions import leave_note
 from mercer.first_model.given_rows import doubts, given_rows, require_known
-from mercer.first_model.machine_choice import choose, compared_until
+from mercer.first_model.machine_choice import Pace, choose
 from mercer.first_model.row_sources import SampleRows, TableRows
 from mercer.first_model.table_columns import columns_by_kind, filled_said, kind_of, left_out_said, varying_columns
 from mercer.first_model.verdicts import require_scoring
@@ -134,8 +134,7 @@ def automatic(
         kernels = (kernel,) if kernel is not None else candidates_for(X, story, columns)
         source = SampleRows.of(kernels, X)
         _require_length(len(source), n)
-    end = compared_until(max_time)
-    chosen = choose(source, values, found, given, lambda _: _remaining(clock), lambda: clock.seconds > end)
+    chosen = choose(source, values, found, given, lambda _: _remaining(clock), Pace.of(clock))
     model = chosen.model.set_params(max_time=_remaining(clock))
     model.fit(X, values, **({} if given.weight is None else {"sample_weight": given.weight}))
     model.set_params(max_time=None)

@@ -6,6 +6,7 @@ rows that say how good the model is take no part in any of that.
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -16,7 +17,9 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer.arrays import Array, Floats, Indices
-from mercer.choosing import KernelSearchCV
+from mercer.budget import Clock
+from mercer.choosing import Effort, KernelSearchCV
+from mercer.errors import TimeBudgetError
 from mercer.first_model.given_rows import Given, folds, held_pairs, require_target
 from mercer.first_model.machine_families import Aim, Family, families, usual
 from mercer.first_model.row_sources import Found, Source, Watch
@@ -25,7 +28,7 @@ from mercer.kernels import Kernel
 from mercer.runtime.tiling import serial_blas
 from mercer.selection.automatic import COARSE, ROWS, some_rows
 
-__all__ = ["Chosen", "choose", "compared_until"]
+__all__ = ["Chosen", "Pace", "choose"]
 
 FOLDS = 5
 COMPARING = 0.5  # of the time, after which nothing more is compared
@@ -35,9 +38,39 @@ FINALISTS = 4  # candidates that are compared on more rows
 LISTED = 30  # of the leaderboard
 
 
-def compared_until(max_time: float | None) -> float:
-    """Return the seconds after which nothing more is compared, so that time is left for the fit."""
-    return COMPARING * (USUAL if max_time is None else max_time)
+@dataclass(frozen=True)
+class Pace:
+    """When nothing more is compared, so that time is left for the fit, and when all must have ended.
+
+    Attributes
+    ----------
+    clock : Clock
+        Of the choice and of the fit.
+    until : float
+        Seconds after which nothing more is compared; what is compared first has all of the time.
+    """
+
+    clock: Clock = field(default_factory=lambda: Clock.start(None))
+    until: float = math.inf
+
+    @classmethod
+    def of(cls, clock: Clock) -> Pace:
+        """Return that of a clock, which need not have a limit."""
+        return cls(clock, COMPARING * (USUAL if clock.max_time is None else clock.max_time))
+
+    @property
+    def late(self) -> bool:
+        """Whether it is time to come to an end with what was compared so far."""
+        return self.clock.seconds > self.until
+
+    def left(self, *, first: bool = True) -> float | None:
+        """Return the seconds for what is to be done next, if they are limited."""
+        end = math.inf if self.clock.max_time is None else self.clock.max_time
+        end = end if first else min(end, self.until)
+        return None if math.isinf(end) else max(end - self.clock.seconds, 1e-3)
+
+
+UNHURRIED = Pace()
 
 
 @dataclass(frozen=True)
@@ -104,11 +137,6 @@ class _Picked:
     steps: list[str]
 
 
-def never() -> bool:
-    """Return that there is time."""
-    return False
-
-
 def unheard(tried: Tried) -> None:
     """Tell nobody."""
 
@@ -119,7 +147,7 @@ def choose(
     task: str,
     given: Given,
     watch: Watch,
-    late: Callable[[], bool] = never,
+    pace: Pace = UNHURRIED,
     told: Callable[[Tried], None] = unheard,
 ) -> Chosen:
     """Choose for rows; the score is that of rows which took no part in the choice.
@@ -132,29 +160,40 @@ def choose(
     given : Given
     watch : callable
         Called with the share that is done; may raise.
-    late : callable
-        Asked whether it is time to come to an end with what was compared so far.
+    pace : Pace
+        How long it may take.
     told : callable
         Called with each candidate when it has been scored, in whichever part of the rows.
     """
     require_target(y, task)
     if given.weight is not None and not given.weight.all():
         counted = np.flatnonzero(given.weight > 0.0)
-        chosen = choose(source.take(counted), y[counted], task, given.take(counted), watch, late, told)
+        chosen = choose(source.take(counted), y[counted], task, given.take(counted), watch, pace, told)
         return replace(chosen, held=replace(chosen.held, rows=counted[chosen.held.rows]))
+    try:
+        return _chosen(source, y, task, given, watch, pace, told)
+    except TimeBudgetError:
+        watch(1.0)  # which says it of the time of the whole
+        raise
+
+
+def _chosen(
+    source: Source, y: Array, task: str, given: Given, watch: Watch, pace: Pace, told: Callable[[Tried], None]
+) -> Chosen:
+    """Choose for rows that all count."""
     centre, unit = _scale(y, given) if task == "regression" else (0.0, 1.0)
     compared = (y - centre) / unit if task == "regression" else y
     aim, pairs = Aim(task, len(y), unit), held_pairs(y, task, given)
     parts, said, picked = len(pairs) + (len(pairs) != 1), [], None
     for part, (kept, out) in enumerate(pairs):
         some, values, own = source.take(kept), y[kept], given.take(kept)
-        picked = _pick(some, compared[kept], aim, own, _part_of(watch, part, parts), late, told)
+        picked = _pick(some, compared[kept], aim, own, _part_of(watch, part, parts), pace, told)
         model = picked.best.model(picked.found.kernels[picked.best.place], aim)
-        said.append(_predicted(model, some, values, own.weight, source.take(out), np.unique(y)))
+        said.append(_predicted(model, some, values, own.weight, source.take(out), np.unique(y), pace))
     if len(pairs) == 1 and picked is not None:
         kernel = source.again(picked.found, picked.best.place)
     else:
-        picked = _pick(source, compared, aim, given, _part_of(watch, parts - 1, parts), late, told)
+        picked = _pick(source, compared, aim, given, _part_of(watch, parts - 1, parts), pace, told)
         kernel = picked.found.kernels[picked.best.place]
     watch(1.0)
     held, method = _held(pairs, said, y, given)
@@ -178,12 +217,12 @@ def _part_of(watch: Watch, part: int, parts: int) -> Watch:
 
 
 def _predicted(
-    model: Any, some: Source, y: Array, weight: Floats | None, new: Source, classes: Array
+    model: Any, some: Source, y: Array, weight: Floats | None, new: Source, classes: Array, pace: Pace
 ) -> tuple[Array, Floats | None]:
     """Fit a model to some rows, and return predictions of others, with the probabilities of all classes."""
     more = {} if weight is None else {"sample_weight": weight}
     fresh: Any = clone(model)
-    model = fresh.fit(some.data(model.kernel), y, **more)
+    model = fresh.set_params(max_time=pace.left()).fit(some.data(model.kernel), y, **more)
     T = new.data(model.kernel)
     predictions = np.asarray(model.predict(T))
     if not hasattr(model, "predict_proba"):
@@ -215,12 +254,12 @@ def _pick(
     aim: Aim,
     given: Given,
     watch: Watch,
-    late: Callable[[], bool],
+    pace: Pace,
     told: Callable[[Tried], None] = unheard,
 ) -> _Picked:
     """Choose a kernel and a machine by these rows."""
     found = source.find(y, aim.task, given, lambda share: watch(0.6 * share))
-    board = _compared(source, found, y, aim, given, lambda share: watch(0.6 + 0.4 * share), late, told)
+    board = _compared(source, found, y, aim, given, lambda share: watch(0.6 + 0.4 * share), pace, told)
     best = board[0]
     counted = len({one.family.name for one in board})
     kernels = f"{len(found.kernels)} kernels and " if len(found.kernels) > 1 else ""
@@ -228,7 +267,7 @@ def _pick(
         *found.steps,
         f"{kernels}{len(board)} settings of {_counted(counted, 'machine')} were compared by {given.scoring} in folds: "
         f"{best.tried.name} is taken",
-        *(["time was up, so that not all that was planned was compared"] if late() else []),
+        *(["time was up, so that not all that was planned was compared"] if pace.late else []),
     ]
     return _Picked(found, best, [one.tried for one in board], steps)
 
@@ -240,13 +279,13 @@ def _compared(
     aim: Aim,
     given: Given,
     watch: Watch,
-    late: Callable[[], bool],
+    pace: Pace,
     told: Callable[[Tried], None] = unheard,
 ) -> list[_Candidate]:
     """Return candidates, the best first: all of them on some rows, the best of these on more."""
     options, kernels = families(aim, y), found.kernels
     few = some_rows(len(y), COARSE)
-    trial = _Trial(source.take(few), y[few], aim.task, given.take(few), found.labels, late, told)
+    trial = _Trial(source.take(few), y[few], aim.task, given.take(few), found.labels, pace, told)
     places, board = list(range(len(kernels))), []
     if len(kernels) > KEPT:
         board = trial.run(options[:1], kernels, places, lambda share: watch(0.3 * share))
@@ -257,8 +296,8 @@ def _compared(
         return [trial.unjudged(usual(aim), kernels[0])]
     board.sort(key=lambda one: -one.tried.score)
     more = some_rows(len(y), ROWS)
-    if len(more) > 1.5 * len(few) and not late():
-        trial = _Trial(source.take(more), y[more], aim.task, given.take(more), found.labels, late, told)
+    if len(more) > 1.5 * len(few) and not pace.late:
+        trial = _Trial(source.take(more), y[more], aim.task, given.take(more), found.labels, pace, told)
         finalists = _finalists(board)
         again = trial.repeat(finalists, kernels, lambda share: watch(0.7 + 0.3 * share))
         board = sorted(again, key=lambda one: -one.tried.score) + [
@@ -299,7 +338,7 @@ class _Trial:
     task: str
     given: Given
     labels: Sequence[str]
-    late: Callable[[], bool]
+    pace: Pace
     told: Callable[[Tried], None] = unheard
 
     def run(
@@ -309,10 +348,10 @@ class _Trial:
         found, total = [], len(options) * len(places)
         for i, family in enumerate(options):
             for j, place in enumerate(places):
-                if found and self.late():
+                if found and self.pace.late:
                     break
                 grid = family.grid(kernels[place], self.source.data(kernels[place]), self.y)
-                found += self._scored(family, kernels[place], place, grid)
+                found += self._scored(family, kernels[place], place, grid, first=not found)
                 watch((i * len(places) + j + 1) / total)
         return sorted(found, key=lambda one: -one.tried.score)
 
@@ -320,10 +359,10 @@ class _Trial:
         """Return candidates with what they score on these rows."""
         found = []
         for i, one in enumerate(board):
-            if found and self.late():
+            if found and self.pace.late:
                 break
             grid = {name: [value] for name, value in one.params.items()}
-            found += self._scored(one.family, kernels[one.place], one.place, grid)
+            found += self._scored(one.family, kernels[one.place], one.place, grid, first=not found)
             watch((i + 1) / len(board))
         return found
 
@@ -339,14 +378,15 @@ class _Trial:
         shown = ", ".join(f"{name}={value:.4g}" for name, value in params.items() if name != "tol")
         return f"{family.name}({shown})" + (f", {self.labels[place]}" if len(self.labels) > 1 else "")
 
-    def _scored(self, family: Family, kernel: Kernel, place: int, grid: Any) -> list[_Candidate]:
-        """Return the candidates of one family with one kernel; none if they cannot be fitted to these rows."""
+    def _scored(self, family: Family, kernel: Kernel, place: int, grid: Any, *, first: bool) -> list[_Candidate]:
+        """Return the candidates of one family with one kernel; none if they cannot be fitted to these rows in time."""
         pairs = folds(self.y, self.task, self.given, max(2, min(FOLDS, len(self.y) // 4)))
         if not pairs:
             return []
         probability = needs_probabilities(self.given.scoring, self.y, self.task)
         model = family.make(kernel, Aim(self.task, len(self.y), probability=probability))
-        search = KernelSearchCV(model, grid, scoring=self.given.scoring, cv=pairs, refit=False)
+        effort = Effort(max_time=self.pace.left(first=first))
+        search = KernelSearchCV(model, grid, scoring=self.given.scoring, cv=pairs, refit=False, effort=effort)
         more = {} if self.given.weight is None else {"sample_weight": self.given.weight}
         begun = time.perf_counter()
         with warnings.catch_warnings(), serial_blas():
@@ -354,6 +394,10 @@ class _Trial:
             try:
                 search.fit(self.source.data(kernel), self.y, **more)
             except (ValueError, ArithmeticError):
+                return []
+            except TimeBudgetError:
+                if first:  # there is nothing to choose from
+                    raise
                 return []
         results = search.cv_results_
         scores = np.column_stack([results[f"split{k}_test_score"] for k in range(len(pairs))])

@@ -255,7 +255,7 @@ def test_sparse_arrays_of_one_dimension_are_refused():
         (sp.csr_array((3, 0)), r"0 feature\(s\) \(shape=\(3, 0\)\) while a minimum of 1 is required\."),
         (pd.DataFrame({"a": []}), r"Found array with 0 sample\(s\)"),
         (pd.DataFrame(index=range(3)), r"0 feature\(s\)"),
-        ([], "Reshape your data"),
+        ([], "Nothing was given: an empty list.*Give at least one"),
         ([[]], r"0 feature\(s\)"),
         ([[1 + 2j]], "Complex data not supported.*real and imaginary"),
         (sp.csr_array([[1j]]), "Complex data not supported"),

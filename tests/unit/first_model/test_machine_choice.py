@@ -1,11 +1,15 @@
 """The choice of a machine and its parameters, by the engine."""
 
+import time
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 import mercer
 from mercer import SVC, KernelRidge
+from mercer.budget import Clock
 from mercer.first_model import given_rows
 from mercer.first_model import machine_choice as choice
 from mercer.first_model import machine_families as machines
@@ -38,7 +42,7 @@ def rows(*kernels, X=SOME):
 
 
 def test_scores_are_those_of_scikit_learn():
-    board = choice._compared(rows(Gaussian(1.0)), KNOWN, TWO, CLASSES, Given(scoring="accuracy"), nothing, choice.never)  # fmt: skip  # noqa: E501
+    board = choice._compared(rows(Gaussian(1.0)), KNOWN, TWO, CLASSES, Given(scoring="accuracy"), nothing, choice.UNHURRIED)  # fmt: skip  # noqa: E501
     pairs = folds(TWO, "classification", Given(), choice.FOLDS)
     sizes = [len(out) for _, out in pairs]
     assert {one.family.name for one in board} == {"SVC", "KernelLogisticRegression", "LSSVC"}
@@ -62,7 +66,7 @@ def test_the_usual_machine_unless_another_is_better_by_more_than_its_error():
 
 def test_what_is_late_is_left_out():
     given = Given(scoring="accuracy")
-    board = choice._compared(rows(Gaussian(1.0)), KNOWN, TWO, CLASSES, given, nothing, lambda: True)
+    board = choice._compared(rows(Gaussian(1.0)), KNOWN, TWO, CLASSES, given, nothing, choice.Pace(until=-1.0))
     assert {one.family.name for one in board} == {"SVC"}  # what was begun is ended
 
 
@@ -122,7 +126,7 @@ def test_weights_count_as_copies():
 
 def test_candidates_are_compared_by_the_score_asked_for():
     given = Given(scoring="neg_log_loss")
-    board = choice._compared(rows(Gaussian(1.0)), KNOWN, TWO, CLASSES, given, nothing, choice.never)
+    board = choice._compared(rows(Gaussian(1.0)), KNOWN, TWO, CLASSES, given, nothing, choice.UNHURRIED)
     assert board[0].tried.score < 0.0
     one = next(one for one in board if one.family.name == "KernelLogisticRegression")
     pairs = folds(TWO, "classification", Given(), choice.FOLDS)
@@ -138,15 +142,49 @@ def test_a_monitor_may_stop_it():
         choice.choose(rows(Gaussian(1.0)), TWO, "classification", Given(scoring="accuracy"), stop)
 
 
+class Ending(choice.Pace):
+    """Enough time for the first machine, hardly any for the others."""
+
+    def left(self, *, first=True):
+        return None if first else 1e-9
+
+
+def test_a_comparison_ends_in_the_midst_of_a_machine():
+    told = []
+    board = choice._compared(
+        rows(Gaussian(1.0)), KNOWN, TWO, CLASSES, Given(scoring="accuracy"), nothing, Ending(), told.append
+    )
+    assert {one.family.name for one in board} == {"SVC"}
+    assert {one.name.partition("(")[0] for one in told} == {"SVC"}
+
+
+def test_what_is_fitted_on_the_way_has_the_time_that_is_left(monkeypatch):
+    seen = []
+    monkeypatch.setattr(choice, "clone", lambda model: seen.append(clone(model)) or seen[-1])
+    pace = choice.Pace.of(Clock.start(3600.0))
+    choice.choose(rows(Gaussian(1.0)), CURVE, "regression", Given(scoring="r2"), nothing, pace)
+    assert len(seen) == 4 and all(3000.0 < model.max_time <= 3600.0 for model in seen)
+
+
+def test_time_that_is_up_is_told_by_the_one_who_watches():
+    def watch(share):
+        if share == 1.0:
+            raise TimeoutError("all of it")
+
+    over = choice.Pace.of(Clock(time.monotonic() - 10.0, 10.0))
+    with pytest.raises(TimeoutError, match="all of it"):
+        choice.choose(rows(Gaussian(1.0)), TWO, "classification", Given(scoring="accuracy"), watch, over)
+
+
 def test_other_kernels_and_precomputed_ones():
     given = Given(scoring="accuracy")
-    distance = choice._compared(rows(NegativeDistance()), Found((NegativeDistance(),), ("",)), TWO, CLASSES, given, nothing, choice.never)  # fmt: skip  # noqa: E501
+    distance = choice._compared(rows(NegativeDistance()), Found((NegativeDistance(),), ("",)), TWO, CLASSES, given, nothing, choice.UNHURRIED)  # fmt: skip  # noqa: E501
     assert distance[0].tried.score > 0.7  # conditionally positive definite
     K = Gaussian(1.0)(SOME)
     own = choice._compared(
-        rows(Precomputed(), X=K), Found((Precomputed(),), ("",)), TWO, CLASSES, given, nothing, choice.never
+        rows(Precomputed(), X=K), Found((Precomputed(),), ("",)), TWO, CLASSES, given, nothing, choice.UNHURRIED
     )
-    plain = choice._compared(rows(Gaussian(1.0)), KNOWN, TWO, CLASSES, given, nothing, choice.never)
+    plain = choice._compared(rows(Gaussian(1.0)), KNOWN, TWO, CLASSES, given, nothing, choice.UNHURRIED)
     assert own[0].tried.score == pytest.approx(plain[0].tried.score, abs=1.0 / 60)
 
 

@@ -7,9 +7,9 @@ import stat
 
 import pytest
 
-from mercer.errors import MercerError
+from mercer.errors import MercerError, ParameterError
 from mercer.io import atomic
-from mercer.io.atomic import OverwriteError, write_atomically
+from mercer.io.atomic import OverwriteError, require_replaceable, write_atomically
 
 PIECES = [b"first ", memoryview(b"second "), bytearray(b"third")]
 
@@ -195,3 +195,15 @@ def test_every_byte_is_synchronised_before_the_name_is_taken(tmp_path, monkeypat
     monkeypatch.setattr(os, "replace", lambda a, b: (order.append("replace"), replace(a, b))[1])
     write_atomically(tmp_path / "a.bin", PIECES)
     assert order == ["fsync", "replace", "fsync"]
+
+
+def test_only_ordinary_files_are_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "pipe")
+    for path, word in ((tmp_path / "pipe", "pipe"), (tmp_path / "link", "pipe"), (tmp_path, "folder|directory")):
+        with pytest.raises(OverwriteError, match=f"is a.*({word}).*results are written to ordinary files"):
+            require_replaceable(path, force=True)
+    assert stat.S_ISFIFO(os.stat(tmp_path / "pipe").st_mode)
+    with pytest.raises(ParameterError, match="a name has no NUL byte"):
+        require_replaceable("a\0b")
+    require_replaceable(tmp_path / "new")

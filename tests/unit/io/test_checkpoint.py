@@ -150,3 +150,24 @@ def test_a_folder_that_is_not_there_is_told_before_the_work(tmp_path):
     with pytest.raises(CheckpointError, match="not a folder"):
         model.fit(np.eye(3), np.ones(3))
     assert not hasattr(model, "expansion_")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in the file system")
+def test_a_pipe_is_no_place_for_a_state(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(CheckpointError, match="ordinary files"):
+        ridge().set_callbacks(Checkpoint(tmp_path / "pipe")).fit(X, Y)
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    left, other = tmp_path / ".fit.checkpoint.123.tmp", tmp_path / ".another.123.tmp"
+    left.write_text("torn")
+    other.write_text("not ours")
+    ridge().set_callbacks(Checkpoint(tmp_path / "fit.checkpoint")).fit(X, Y)
+    assert not left.exists() and other.exists()
+
+
+def test_a_state_of_another_schema_is_refused(begun, monkeypatch):
+    monkeypatch.setattr(module, "SCHEMA", module.SCHEMA + 1)
+    with pytest.raises(CheckpointError, match=f"it has schema {module.SCHEMA - 1}; this version reads"):
+        ridge().set_callbacks(Checkpoint(begun)).fit(X, Y)

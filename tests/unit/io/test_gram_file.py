@@ -1,3 +1,4 @@
+import gzip
 import json
 
 import numpy as np
@@ -107,3 +108,41 @@ def test_types_and_orders_agree_with_numpy(gram, tmp_path, dtype, order):
     matrix = np.asarray(np.arange(12).reshape(3, 4), dtype=dtype, order=order)
     found = gram(matrix, read_gram_rows).X
     assert found.dtype == matrix.dtype and np.array_equal(found, np.load(tmp_path / "k.npy"))
+
+
+def test_what_is_no_square_matrix_of_the_size_it_says(gram, tmp_path):
+    with pytest.raises(FileError, match="The matrix is 2 x 3; similarities"):
+        gram(K[:2])
+    for shape in ((3,), (0, 3), (1, 1, 1)):
+        with pytest.raises(FileError, match="a matrix with at least one row and column is accepted"):
+            gram(np.ones(shape))
+    path = tmp_path / "k.npy"
+    gram(K)
+    whole = path.read_bytes()
+    for content, message in (
+        (whole[:-1], "The header announces 200 bytes .3 x 3 float64., the file has 199"),
+        (whole + b"x", "the file has 201"),
+        (whole[:20], "The header announces a length of 128 bytes"),
+        (whole[:7], "not of NumPy's .npy format"),
+        (whole[:6] + b"\x09\x00" + whole[8:], "not of NumPy's .npy format"),
+        (b"PK" + whole[2:], "not of NumPy's .npy format"),
+        (gzip.compress(whole), "cannot be mapped"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(FileError, match=message):
+            read_gram(Source.open(path, Limits()))
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ("a\n\nc\n", "line 2: The line is empty"),
+        ("a\nb\na\n", "line 3: The name 'a' is that of line 1, too"),
+        ("a\nb\n", "fewer names than the 3 samples"),
+        ("a\nb\nc\nd\n", "more names than the 3 samples"),
+    ],
+)
+def test_names_that_do_not_fit(gram, tmp_path, names, message):
+    (tmp_path / "k.ids").write_text(names)
+    with pytest.raises(FileError, match=message):
+        gram(K)

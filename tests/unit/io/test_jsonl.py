@@ -87,3 +87,37 @@ def test_time_is_over(table):
 def test_brackets_in_texts_are_not_nesting(table):
     text = '{"a": "' + '[{\\"' * 300 + '"}\n'
     assert table(text + text).X["a"] == ['[{"' * 300] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{}\n", "The object is empty"),
+        ("[1]\n", "The line holds a list; one object"),
+        ("3\n", "The line holds a number"),
+        ("null\n", "The line holds null"),
+        ('"a"\n', "The line holds a text"),
+        ("{\n", "line 1.*This is not JSON"),
+        ('{"a": NaN}\n', "NaN is no JSON number"),
+        ('{"a": 1, "a": 2}\n', "The key 'a' appears twice"),
+        ('{" ": 1}\n', "The key is empty"),
+        ('{"\\ud800": 1}\n', "The key is not text"),
+        ('{"a": 1}\n{"b": 1}\n', "line 2.*The key 'a' of line 1 is absent"),
+        ('{"a": 1}\n{"a": 1, "b": 1}\n', "line 2.*The key 'b' is not one of line 1"),
+        ('{"a": {"b": 1}}\n', "The value is an object"),
+        ('{"a": [1]}\n', "The value is a list"),
+        ('{"a": "\\ud800"}\n', "half of a surrogate pair"),
+        ('{"a": 1}\n\n{"a": "x"}\n', "line 3.*is a text, the one in line 1 is a number"),
+        ('{"a": true}\n{"a": 1}\n', "line 2.*is a number, the one in line 1 is true or false"),
+        ('{"a": 1e400}\n{"a": 1}\n', "line 1.*too large for a number"),
+        ("\n \n", "only blank lines|empty"),
+    ],
+)
+def test_what_is_refused_and_where(table, text, message):
+    with pytest.raises(FileError, match=message):
+        table(text)
+
+
+def test_identifiers_are_kept_as_they_are_written(table):
+    found = table(rows(id=[1001, 1002, 1003, 1004, 1005], x=[1.0, 2.0, 3.0, 4.0, 5.0]))
+    assert found.kinds["id"] == "identifier" and found.columns["id"][0] == "1001"

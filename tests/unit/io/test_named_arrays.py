@@ -9,7 +9,7 @@ import pytest
 
 from mercer.errors import MemoryBudgetError, ModelError
 from mercer.io import named_arrays as tensors
-from mercer.io.named_arrays import DTYPES, pieces, read_header, read_tensors
+from mercer.io.named_arrays import DTYPES, open_ordinary, pieces, read_header, read_tensors
 
 ARRAYS = {
     "b": np.arange(6, dtype="<f8").reshape(2, 3),
@@ -178,3 +178,15 @@ def test_the_digest_covers_everything(tmp_path, change):
     assert changed != content
     with pytest.raises(ModelError, match="SHA-256"):
         read(written(tmp_path, changed, "changed"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in the file system")
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ModelError, match="is not an ordinary file"):
+        open_ordinary(tmp_path / "pipe")
+    (tmp_path / "file").write_bytes(b"abc")
+    with open_ordinary(tmp_path / "file") as stream:
+        assert stream.read() == b"abc"
+    with pytest.raises(FileNotFoundError):
+        open_ordinary(tmp_path / "absent")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mercer.domains import Frames, Pairs, Samples, Similarities, Strings, Vectors, Whole
 from mercer.errors import ModelError, ParameterError
 from mercer.gram import Expansion, Tiles
-from mercer.io.plain_values import DEEPEST, Reader, Writer
+from mercer.io.plain_values import DEEPEST, Reader, Writer, _remedy
 from mercer.kernels import Gaussian, Kernel, Linear, Spectrum
 from mercer.numerics.ragged import Ragged
 from mercer.problems import Solution, Status, Trace
@@ -355,3 +355,22 @@ def test_missing_parameters_have_their_defaults():
 
 def test_samples_are_samples():
     assert all(isinstance(samples, Samples) for samples in SAMPLES)
+
+
+def test_the_remedy_fits_what_was_given():
+    from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+    from sklearn.preprocessing import StandardScaler
+
+    assert _remedy(RBF(2.0)) == "Use mercer's kernel instead: Gaussian(2.0)."
+    assert _remedy(WhiteKernel()) == "Leave it out."
+    assert "Pipeline" in _remedy(StandardScaler())
+    assert "classes of mercer" in _remedy(object())
+
+
+@pytest.mark.parametrize("shape", [[2, -1], [2, 2**62], [2, 1.0], [2, True], [2, "2"]])
+def test_sparse_matrices_have_a_shape(shape):
+    parts = {"a": np.ones(1), "b": np.zeros(1, dtype=np.int32), "c": np.array([0, 1, 1], dtype=np.int32)}
+    tree = {"sparse": "csr_array", "parts": ["a", "b", "c"], "shape": [2, 2]}
+    assert Reader(parts, {}, "1").value(tree).shape == (2, 2)
+    with pytest.raises(ModelError, match="a sparse matrix without a shape"):
+        Reader(parts, {}, "1").value({**tree, "shape": shape})

@@ -113,3 +113,23 @@ def test_other_encodings(tmp_path):
             Source.open(write(tmp_path, b"a"), Limits(), unknown)
     with pytest.raises(FileError, match="--encoding WINDOWS-1252"):
         list(Source.open(write(tmp_path, text.encode("cp1252")), Limits()).lines())
+
+
+def test_what_is_no_name(tmp_path):
+    for path in (3, None, b"data.csv", ["a"]):
+        with pytest.raises(ParameterError, match="is not the name of a file"):
+            Source.open(path, Limits())
+
+
+def test_packed_files_that_are_damaged_or_empty(tmp_path):
+    packed = gzip.compress(b"some text\n" * 100)
+    with pytest.raises(FileError, match="The gzip data are damaged"):
+        _ = Source.open(write(tmp_path, packed[:-12]), Limits()).data
+    with pytest.raises(FileError, match="empty after decompression"):
+        _ = Source.open(write(tmp_path, gzip.compress(b"")), Limits()).data
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_marks_of_other_encodings_are_told(tmp_path, encoding):
+    with pytest.raises(FileError, match=f"(?i)The text is {encoding}"):
+        list(Source.open(write(tmp_path, "a,b\n1,2\n".encode(encoding)), Limits()).lines())

@@ -142,3 +142,10 @@ def test_long_headers_are_refused(running):
 )
 def test_what_is_no_request_is_refused(running, line):
     assert running.raw(line + b"\r\n\r\n").status in (0, 400, 421)
+
+
+def test_a_cookie_that_is_none_is_not_known():
+    keys = Keys(1)
+    assert keys.knows(f"{keys.name}={keys.cookie}")
+    for header in ("", "a@b=1", f"{keys.name}=", f"{keys.name}=x{keys.cookie}", f"other={keys.cookie}"):
+        assert not keys.knows(header)

@@ -13,9 +13,9 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function
 
-from mercer.errors import ParameterError, TargetError
+from mercer.errors import DomainError, ParameterError, TargetError
 from mercer.targets import Binary, Multiclass, Real, Target
-from mercer.targets.target import Reduction, class_weights
+from mercer.targets.target import Reduction, class_weights, sample_weights
 
 ALL = [Real(), Binary(), Multiclass()]
 
@@ -447,3 +447,45 @@ def test_a_class_that_weighs_nothing():
 def test_integer_labels_as_keys():
     assert class_weights({1: 2.0}, np.array([0, 1]), np.array([0, 1]), np.ones(2)).tolist() == [1.0, 2.0]
     assert class_weights({np.int64(1): 2.0}, np.array([0, 1]), np.array([0, 1]), np.ones(2)).tolist() == [1.0, 2.0]
+
+
+def test_weights_of_samples():
+    np.testing.assert_array_equal(sample_weights(None, 2), [1.0, 1.0])
+    np.testing.assert_array_equal(sample_weights(3, 2), [3.0, 3.0])
+    np.testing.assert_array_equal(sample_weights([0, 2], 2), [0.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ([1.0], r"shape \(1,\) for 2 samples"),
+        ([[1.0, 2.0]], r"shape \(1, 2\) for 2 samples"),
+        ([1.0, -1.0], r"sample_weight\[1\] = -1.0"),
+        ([np.nan, 1.0], r"sample_weight\[0\] = nan"),
+        ([np.inf, 1.0], r"sample_weight\[0\] = inf"),
+        ([0.0, 0.0], "zero for all samples"),
+        ([1.7e308, 1.7e308], "sums to inf"),
+        (["a", "b"], "of type list was given"),
+        (np.array(["a", "b"]), "of type ndarray of <U1 was given"),
+        (np.ma.masked_array([1.0, 2.0], [False, True]), "1 masked values"),
+    ],
+)
+def test_weights_that_are_none(weight, message):
+    with pytest.raises(DomainError, match=message):
+        sample_weights(weight, 2)
+
+
+def test_reading_is_learning_and_encoding():
+    class Halves(Target):
+        def learn(self, y):
+            return self
+
+        def encode(self, y):
+            return np.asarray(y) / 2.0
+
+        def decode(self, f):
+            return 2.0 * f
+
+    target = Halves()
+    learned, values = target.read([2.0, 4.0])
+    assert learned is target and values.tolist() == [1.0, 2.0]

@@ -215,7 +215,7 @@ class KernelPLS(
     def transform(self, X: Any) -> Floats:
         """Return the scores of new data, shape (m, n_components_)."""
         T = self._pack_new(X)
-        return self.projections_(T, self._resources())
+        return self._finite(self.projections_(T, self._resources()))
 
     @property
     def _n_features_out(self) -> int:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
+from scipy.linalg import get_lapack_funcs
 from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -306,9 +306,17 @@ def _times_prior(A: Floats, C: Floats, K: int) -> Floats:
 
 
 def _precision(H: Floats, C: Floats, K: int) -> tuple[Floats, float]:
-    """Return Q = (1 + H S)^-1 H, and log det(1 + H S), all of whose eigenvalues are at least one."""
-    system = _times_prior(H, C, K)
-    system[np.arange(len(H)), np.arange(len(H))] += 1.0
-    lu, pivots = lu_factor(system, overwrite_a=True)
-    Q = lu_solve((lu, pivots), H)
-    return 0.5 * (Q + Q.T), float(np.sum(np.log(np.abs(np.diag(lu)))))
+    """Return Q = (1 + H S)^-1 H = L (1 + L' S L)^-1 L' for H = L L', and log det(1 + H S) = log det(1 + L' S L).
+
+    The symmetric form is as exact as S is large: no eigenvalue of 1 + L' S L is less than one.
+    """
+    (factorise,) = get_lapack_funcs(("pstrf",), (H,))  # with pivots, as far as H is positive
+    U, pivots, rank, _ = factorise(H, lower=0)
+    L = np.zeros((len(H), rank))
+    L[pivots - 1] = np.triu(U)[:rank].T
+    inner = _times_prior(L.T, C, K) @ L
+    inner = 0.5 * (inner + inner.T)
+    values, vectors = np.linalg.eigh(inner)
+    values = np.maximum(values, 0.0)  # else it is rounding
+    half = L @ vectors / np.sqrt(1.0 + values)
+    return half @ half.T, float(np.sum(np.log1p(values)))

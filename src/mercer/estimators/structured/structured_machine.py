@@ -19,7 +19,7 @@ from mercer.errors import CapabilityError, DomainError, TargetError
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.fits import Run, fitting
 from mercer.estimators.structured.class_spaces import ClassLabels
-from mercer.estimators.structured.output_space import OutputSpace
+from mercer.estimators.structured.output_space import FiniteSpace, OutputSpace
 from mercer.estimators.structured.sample_spaces import SampleSpaces
 from mercer.gram import Gram
 from mercer.problems import Solution, Status
@@ -73,13 +73,31 @@ class StructuredMachine(ClassifierMixin, KernelEstimator):
         _OUTPUTS.check("outputs", self.outputs, self)
         return ClassLabels() if self.outputs is None else self.outputs.check()
 
+    def _space_of(self, y: Any) -> OutputSpace:
+        """Return the output space; sequences of labels are refused by name where one label is meant."""
+        space = self._space()
+        if isinstance(space, FiniteSpace) and (labels := _first_sequence(y)):
+            raise TargetError(
+                f"y has {labels} labels for a sample, and outputs={space!r:.100} takes one. Use "
+                "outputs=LabelSequences() for sequences of labels, with which X is a list of sequences as well."
+            )
+        return space
+
     def _read(self, X: Any) -> tuple[Any, Any]:
         """Pack training data: as they are, or their sites one after another."""
         if not self._space().has_sites:
             return self._pack(X)
         objects, networks = _parted(X, self._space())
         flat, offsets = flattened(objects)
-        S, kernel = self._pack(flat)
+        if not offsets[-1]:
+            raise DomainError(
+                f"X has {len(offsets) - 1} sequences with 0 positions in all; some are needed to learn from. Give "
+                "sequences of what the kernel compares, and their labels."
+            )
+        try:
+            S, kernel = self._pack(flat)
+        except DomainError as error:
+            raise type(error)(f"Of the positions of all sequences in X, one after another: {error}") from error
         return Sites(S, offsets, networks), kernel
 
     def _sites(self, S: Any) -> tuple[Samples, Indices, SampleSpaces]:
@@ -178,7 +196,7 @@ class StructuredRisk(StructuredMachine):
         -------
         self
         """
-        target: Any = self._space()
+        target: Any = self._space_of(y)
         with fitting(self, X, y, sample_weight, target, pack=self._read) as (run, kernel, _, S, codes, w, used):
             sites, offsets, spaces = self._sites(S)
             self._check_lengths(codes, offsets)
@@ -190,6 +208,14 @@ class StructuredRisk(StructuredMachine):
     @abstractmethod
     def _find(self, K: Gram, data: Outputs, run: Run) -> None:
         """Find the functions, and keep them."""
+
+
+def _first_sequence(y: Any) -> int:
+    """Return the length of the first output that has several labels, or 0 if all are single labels."""
+    if isinstance(y, np.ndarray) and y.dtype != object:
+        return y.shape[1] if y.ndim == 2 and y.shape[1] > 1 else 0
+    rows = y if isinstance(y, (list, tuple, np.ndarray)) else ()
+    return next((len(row) for row in rows if isinstance(row, (list, tuple, np.ndarray)) and np.size(row) > 1), 0)
 
 
 def _parted(X: Any, space: OutputSpace) -> tuple[Any, list[Any] | None]:

@@ -115,7 +115,7 @@ class StructuredPerceptron(StructuredMachine):
         -------
         self
         """
-        target: Any = self._space()
+        target: Any = self._space_of(y)
         with fitting(self, X, y, None, target, pack=self._read) as (run, kernel, _, S, codes, _, _):
             sites, offsets, spaces = self._sites(S)
             self._check_lengths(codes, offsets)

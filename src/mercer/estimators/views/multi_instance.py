@@ -21,7 +21,6 @@ from mercer.estimators.fits import Run, fitting
 from mercer.estimators.svm.svc import SVC
 from mercer.gram import Gram, GramSpec
 from mercer.kernels import Kernel, MeanMap
-from mercer.kernels.kernel import overflow_error
 from mercer.problems import Solution
 from mercer.targets import Binary
 from mercer.targets.target import Reduction, class_weights
@@ -316,11 +315,6 @@ class MultiInstanceSVC(SVC):
             )
         values = self._finite(self.expansion_(T.members, self._resources()))
         return values[_largest(values, T)]
-
-    def _finite(self, values: Floats) -> Floats:
-        if not np.isfinite(values).all():
-            raise overflow_error(self.kernel_)
-        return values
 
     def _quick_values(self, X: Any) -> Floats:
         return self._evaluate(X)

@@ -217,7 +217,9 @@ def read_graph_json(source: Source) -> GraphData:
 
     A graph is ``{"nodes": [{"id": 0, "label": "C"}, ...], "links": [{"source": 0, "target": 1, "label": 1}, ...]}``;
     the edges may be under ``"edges"`` as well, and may be pairs. ``"directed"`` and ``"multigraph"`` are read,
-    ``"attributes"`` of nodes are vectors. Whatever else a graph has, or has under ``"graph"``, is a target.
+    ``"attributes"`` of nodes are vectors. Labels may stand in lists of their own, as in `Graphs.pack`: ``{"edges":
+    [[0, 1]], "labels": ["C", "O"]}``, and so may ``"attributes"``, ``"edge_labels"`` and ``"weights"``. Whatever else a
+    graph has, or has under ``"graph"``, is a target.
     """
     found = _json_records(source)
     graphs, records = [], []
@@ -313,7 +315,25 @@ def _linked(source: Source, i: int, graph: Mapping[str, Any]) -> dict[str, Any]:
         raw["labels"] = [_label(node.get("label")) for node in objects]
         if any("attributes" in node for node in objects):
             raw["attributes"] = [node.get("attributes") for node in objects]
-    return raw
+    return raw | _listed(source, i, graph, raw)
+
+
+def _listed(source: Source, i: int, graph: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a graph has in lists beside its nodes and links, and not in these as well."""
+    found: dict[str, Any] = {}
+    for key, usual in (("labels", None), ("attributes", None), ("edge_labels", None), ("weights", 1.0)):
+        if graph.get(key) is None:
+            continue
+        if not isinstance(graph[key], list):
+            raise source.error(f"Graph {i} has {key} that are not a list.", "Write a list.", row=i + 1)
+        if any(value != usual for value in seen.get(key, ())):
+            raise source.error(
+                f"Graph {i} has a list of {key}, and its nodes or links have some too.",
+                "Remove one of them.",
+                row=i + 1,
+            )
+        found[key] = [_label(value) for value in graph[key]] if "labels" in key else graph[key]
+    return found
 
 
 # ---------------------------------------------------------------------------------------- lists of edges

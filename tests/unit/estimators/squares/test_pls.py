@@ -6,10 +6,10 @@ from sklearn.cross_decomposition import PLSRegression
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, cross_val_predict
 
-from mercer.errors import CapabilityError, ParameterError
+from mercer.errors import CapabilityError, DomainError, ParameterError
 from mercer.estimators.squares.pls import KernelPLS
 from mercer.gram import Dense, Tiles
-from mercer.kernels import Gaussian, Linear, Spectrum
+from mercer.kernels import Gaussian, Linear, Polynomial, Spectrum
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(70, 4)) @ rng.normal(size=(4, 4))
@@ -178,3 +178,11 @@ def test_out_of_time_the_components_so_far_are_used():
     with pytest.warns(ConvergenceWarning, match=r"after \d+ of 1400 components"):
         model = KernelPLS(Gaussian(0.3), 1400, max_time=0.6).fit(big, np.sin(3 * big[:, 0]))
     assert 0 < model.n_components_ < 1400 and np.isfinite(model.predict(big[:3])).all()
+
+
+def test_scores_that_overflow_are_refused():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    model = KernelPLS(Polynomial(3)).fit(X, X[:, 0])
+    for method in (model.predict, model.transform):
+        with pytest.raises(DomainError, match="too large for floating-point numbers"):
+            method([[0.0, 1.0], [1e308, 1.0]])

@@ -1,5 +1,6 @@
 """Gaussian processes of sequences, against all label sequences, differences of the objective, and quadrature."""
 
+import warnings
 from itertools import pairwise, product
 
 import numpy as np
@@ -13,6 +14,7 @@ from mercer import (
     NetworkLabels,
 )
 from mercer.errors import CapabilityError, ConvergenceWarning, MemoryBudgetError
+from mercer.estimators.structured.sequence_process import _precision
 from mercer.free_parameters import free_names
 from mercer.kernels import Gaussian
 
@@ -152,3 +154,20 @@ def test_classes_are_sequences_of_one_label():
     np.testing.assert_allclose([one.ravel() for _, one in found], spread, atol=1e-6)
     # 1 000 pairs of draws, and the lattice of the other one
     np.testing.assert_allclose(np.concatenate(model.marginals(T)), same.predict_proba(T), atol=0.08)
+
+
+@pytest.mark.parametrize("size", [1e-18, 1.0, 1e18])
+def test_curvature_of_low_rank_meets_priors_of_any_size(size):
+    rng = np.random.default_rng(3)
+    h, C = (
+        rng.normal(size=8),
+        size * np.diag(rng.uniform(1.0, 2.0, 3)),
+    )  # three positions of two labels, and two weights
+    S = np.concatenate([np.repeat(np.diag(C), 2), [1.0, 1.0]])
+    total = float(np.sum(S * h**2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Q, log_determinant = _precision(np.outer(h, h), C, 2)
+    # by the formula of Sherman and Morrison; rounding of the factor is relative to the largest entry
+    np.testing.assert_allclose(Q, np.outer(h, h) / (1.0 + total), rtol=1e-10, atol=1e-12 / (1.0 + total))
+    assert log_determinant == pytest.approx(np.log1p(total), rel=1e-10)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mercer import KernelCRF, LabelSequences, StructuredSVC
+from mercer import GaussianProcessSequenceClassifier, KernelCRF, LabelSequences, StructuredPerceptron, StructuredSVC
 from mercer.errors import CapabilityError, DomainError, TargetError
 from mercer.estimators.structured.structured_machine import Sites
 from mercer.gram import FastGauss
@@ -74,3 +74,19 @@ def test_sparse_sentences_take_the_memory_of_what_they_store():
         model = machine(Linear(), outputs=LabelSequences(), memory="20 MB").fit(X, y)
         wanted = machine(Linear(), outputs=LabelSequences()).fit(few, y)
         assert model.objective_ == pytest.approx(wanted.objective_, rel=1e-6)
+
+
+@pytest.mark.parametrize("machine", [GaussianProcessSequenceClassifier, KernelCRF, StructuredPerceptron, StructuredSVC])
+def test_sequences_are_told_from_samples(machine):
+    X, y = [[[0.0], [1.0], [0.0]], [[1.0], [1.0]]], [["a", "b", "a"], ["b", "b"]]
+    with pytest.raises(TargetError, match=r"y has 3 labels for a sample.*outputs=LabelSequences\(\)"):
+        machine().fit(X, y)
+    with pytest.raises(TargetError, match=r"y has 4 labels for a sample.*outputs=LabelSequences\(\)"):
+        machine().fit(np.zeros((3, 4, 2)), np.zeros((3, 4)))
+    for empty in ([], [[], []]):
+        with pytest.raises(DomainError, match=f"X has {len(empty)} sequences with 0 positions in all"):
+            machine(outputs=LabelSequences()).fit(empty, empty)
+    with pytest.raises(DomainError, match="Nothing was given: an empty list"):
+        machine().fit([], [])
+    with pytest.raises(DomainError, match="Of the positions of all sequences in X"):
+        machine(outputs=LabelSequences()).fit([[0.0, 1.0], [1.0]], [["a", "b"], ["b"]])

@@ -95,6 +95,21 @@ def test_json_of_networkx_is_read(tmp_path):
     assert single.graphs.weights.tolist() == [1.0, 1.0, 0.5, 0.5]
 
 
+def test_json_takes_the_lists_that_python_takes(tmp_path):
+    graph = {
+        "edges": [[0, 1], [1, 2]], "labels": ["C", 6, "O"], "edge_labels": [1, 2], "weights": [0.5, 2.0],
+        "attributes": [[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]],
+    }  # fmt: skip
+    data = read_graph_json(source(tmp_path / "a.json", json.dumps([{**graph, "toxic": 1}])))
+    expected = Graphs.pack([graph])
+    assert data.X.node_labels(0) == expected.node_labels(0) == ("C", 6, "O")
+    for name in ("targets", "edge_labels", "weights", "attributes"):
+        np.testing.assert_array_equal(getattr(data.X, name), getattr(expected, name))
+    assert data.X.edge_vocabulary == expected.edge_vocabulary and data.targets == ("toxic",)
+    named = {"nodes": ["a", "b"], "links": [["a", "b"]], "labels": ["C", "O"]}
+    assert read_graph_json(source(tmp_path / "b.json", json.dumps(named))).X.node_labels(0) == ("C", "O")
+
+
 def test_json_attributes_and_parallel_edges(tmp_path):
     record = {
         "multigraph": True,
@@ -120,6 +135,12 @@ def test_json_attributes_and_parallel_edges(tmp_path):
         ('{"links": [], "nodes": [{"label": 1}]}', "a node without 'id'"),
         ('{"links": [[0, 1, NaN]]}', "NaN is no JSON number"),
         ('{"links": [[0, 1]], "nodes": [0]}', "an edge of the node 1"),
+        ('{"edges": [[0, 1]], "labels": {"0": "C"}}', "labels that are not a list"),
+        ('{"edges": [[0, 1]], "edge_labels": [1, 2]}', "2 edge_labels for 1 edges"),
+        ('{"edges": [[0, 1]], "labels": [["C"], "O"]}', "label"),
+        ('{"edges": [[0, 1]], "attributes": [[1.0], "a"]}', "attributes"),
+        ('{"edges": [[0, 1, 2.0]], "weights": [3.0]}', "its nodes or links have some too"),
+        ('{"edges": [[0, 1]], "nodes": [{"id": 0, "label": 1}, 1], "labels": [1, 2]}', "have some too"),
     ],
 )
 def test_broken_json_is_refused(tmp_path, text, message):
