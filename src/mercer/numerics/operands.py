@@ -13,6 +13,7 @@ training samples would answer in other bits than its copy from a file.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -119,7 +120,7 @@ def center_of(X: Matrix) -> Floats | None:
     if not len(X):
         return np.zeros(X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = np.asarray(np.mean(X, axis=0, dtype=np.float64))
+        mean = np.add.reduce(X, axis=0, dtype=np.float64) / len(X)
     if np.isfinite(mean).all():
         return mean
     return np.asarray(np.min(X, axis=0) / 2.0 + np.max(X, axis=0) / 2.0)
@@ -228,6 +229,14 @@ def _plan(X: Matrix, Z: Matrix, center: Any, scale: Any) -> tuple[np.ndarray | N
     Squares of numbers between 2^-300 and 2^300 (float32: 2^-40 and 2^40) neither overflow nor vanish.
     """
     bound = 300 if X.dtype == np.float64 else 40
+    if scale is None and isinstance(X, np.ndarray) and isinstance(Z, np.ndarray) and X.size and Z.size:
+        top = max(float(X.max()), -float(X.min()))
+        if Z is not X:
+            top = max(top, float(Z.max()), -float(Z.min()))
+        if center is not None:
+            top = max(top, float(np.abs(center).max()))
+        if abs(math.frexp(top)[1]) <= bound:
+            return None, np.empty(0, X.dtype), 1.0
     axis = None if scale is None else 0
     top = np.maximum(_top(X, axis), _top(Z, axis)) if Z is not X else _top(X, axis)
     if center is not None:
@@ -264,15 +273,17 @@ def _operand(X: Matrix, center: Any, shift: Any, weights: Floats, unit: float, n
         return Operand(points, None, X, weights, unit)
     half_norms = _half_norms(points)
     nonzeros = points if sparse.issparse(points) else sparse.csr_array(points) if is_mostly_zero(points) else None
-    return Operand(points, half_norms, X, weights, unit, float(np.max(half_norms, initial=0.0)), nonzeros)
+    return Operand(points, half_norms, X, weights, unit, float(half_norms.max(initial=0.0)), nonzeros)
 
 
 def is_mostly_zero(X: Matrix) -> bool:
     """Return whether so few numbers are not zero that skipping the others pays."""
     if sparse.issparse(X):
         return True
+    if X.size < _LARGE:
+        return False
     few = X[:: max(1, len(X) // 64)]  # some rows show whether it is worth counting
-    if X.size < _LARGE or np.count_nonzero(few) > _DENSEST * few.size:
+    if np.count_nonzero(few) > _DENSEST * few.size:
         return False
     return bool(np.count_nonzero(X) <= _DENSEST * X.size)
 

@@ -39,9 +39,9 @@ def movable(problem: BoxQP, beta: Floats) -> tuple[Bools, Bools]:
     (array([False,  True,  True]), array([ True, False,  True]))
     """
     width = problem.upper - problem.lower
-    bounded = np.isfinite(width)
-    if not bounded.all():
-        width = np.where(bounded, width, np.max(np.abs(beta), initial=0.0))
+    if not width.sum() < np.inf:  # widths are not negative, so that only an infinite one, or overflow, has no sum
+        bounded = np.isfinite(width)
+        width = np.where(bounded, width, np.abs(beta).max(initial=0.0))
     margin = _MARGIN * width
     return beta > problem.lower + margin, beta < problem.upper - margin
 
@@ -67,7 +67,14 @@ def violation(problem: BoxQP, beta: Floats, gradient: Floats) -> float:
     2.0
     """
     ends = _ends(problem, beta, gradient)
+    if len(ends.largest_down) == 1:
+        return _not_negative(float(ends.largest_down[0]) - float(ends.smallest_up[0]))
     return float(np.max(ends.largest_down - ends.smallest_up, initial=0.0))
+
+
+def _not_negative(x: float) -> float:
+    """Return max(x, 0), and NaN for NaN."""
+    return 0.0 if x <= 0.0 else x
 
 
 def multipliers(problem: BoxQP, beta: Floats, gradient: Floats) -> Floats:
@@ -140,14 +147,16 @@ def duality_gap(problem: BoxQP, beta: Floats, product: Floats, rho: Floats | Non
     0.0
     """
     slope = product + problem.linear
-    ridge = np.broadcast_to(np.asarray(problem.ridge, dtype=np.float64), beta.shape)
+    ridge = np.asarray(problem.ridge, dtype=np.float64)  # one number or one for each
     if rho is None:
         rho = multipliers(problem, beta, slope + ridge * beta)
     if len(problem.total):
         slope = slope - (rho[0] if problem.group is None else rho[problem.group])
-    reach = 2.0 * np.max(np.abs(beta), initial=0.0)
-    lower = np.where(np.isfinite(problem.lower), problem.lower, -reach)
-    upper = np.where(np.isfinite(problem.upper), problem.upper, reach)
+    lower, upper = problem.lower, problem.upper
+    if not np.isfinite(upper - lower).all():
+        reach = 2.0 * np.max(np.abs(beta), initial=0.0)
+        lower = np.where(np.isfinite(lower), lower, -reach)
+        upper = np.where(np.isfinite(upper), upper, reach)
     bent = ridge > 0.0
     if bent.any():  # of these the minimum is finite whatever the box
         inside = -slope / np.where(bent, ridge, 1.0)
@@ -217,8 +226,8 @@ def _ends(problem: BoxQP, beta: Floats, gradient: Floats) -> _Ends:
     count = len(problem.total)
     if count <= 1:
         none = np.inf if count else 0.0
-        largest = np.max(gradient, where=down, initial=-none)
-        smallest = np.min(gradient, where=up, initial=none)
+        largest = gradient.max(where=down, initial=-none)
+        smallest = gradient.min(where=up, initial=none)
         if count:
             return _Ends(np.array([largest]), np.array([smallest]))
         return _Ends(np.array([largest, 0.0]), np.array([0.0, smallest]))
@@ -235,6 +244,10 @@ def _groups(problem: BoxQP) -> Indices:
 
 def _means(values: Floats, group: Indices, where: Bools, count: int) -> tuple[Floats, Bools]:
     """Means of the selected values per group, and which groups have any."""
+    if count == 1:
+        chosen = values[where]
+        # summed in order, as bincount does, and not by pairs
+        return np.bincount(group[: len(chosen)], chosen, 1) / max(len(chosen), 1), np.array([len(chosen) > 0])
     number = np.bincount(group[where], minlength=count)
     total = np.bincount(group[where], weights=values[where], minlength=count)
     return total / np.maximum(number, 1), number > 0
@@ -281,6 +294,8 @@ def _at_ends(problem: BoxQP) -> Floats:
 
 def is_cone(problem: BoxQP) -> bool:
     """Return whether every multiple of a feasible point is one: boxes from zero without an end, sums of zero."""
+    if np.isfinite(problem.upper - problem.lower).all():
+        return False
     ends = np.concatenate([problem.lower, problem.upper])
     return bool(np.isinf(ends).any() and ((ends == 0) | np.isinf(ends)).all() and not np.any(problem.total))
 
@@ -289,6 +304,8 @@ def feasible(problem: BoxQP, start: Floats | None) -> Floats:
     """A point of the box with the right sums: the start if it is one, else zeros filled up in order."""
     lower, upper, total = problem.lower, problem.upper, np.asarray(problem.total, dtype=np.float64)
     beta = np.zeros(len(problem.linear)) if start is None else np.array(start, dtype=np.float64)
+    if start is None and not total.any() and (lower <= 0).all() and (upper >= 0).all() and len(beta) <= _MANY:
+        return beta  # as it is
     beta = np.clip(beta, lower, upper)
     around = np.count_nonzero((lower < 0) & (upper > 0))
     if start is None and len(beta) > _MANY and around > 0.5 * len(beta) and np.isfinite(upper - lower).all():

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mercer.arrays import Bools, Floats, Indices
 from mercer.problems import BoxQP
@@ -54,7 +55,9 @@ def polish(problem: BoxQP, beta: Floats, g: Floats, most: int, halted: Callable[
     if not len(W) or len(W) > most:  # of too many none may be free
         return False
     K = np.asarray(gram.rows(W, W), dtype=np.float64)  # rows are always copies
-    K[np.diag_indices_from(K)] += np.broadcast_to(np.asarray(problem.ridge, dtype=np.float64), beta.shape)[W]
+    ridge = np.asarray(problem.ridge, dtype=np.float64)
+    ridge = ridge if ridge.ndim else np.full(len(beta), ridge)
+    np.einsum("ii->i", K)[:] += ridge[W]
     near = _Near(K, beta[W], g[W], (problem.lower[W], problem.upper[W]), group[W])
     near.solve(halted)
     change = near.beta - beta[W]
@@ -72,7 +75,6 @@ def polish(problem: BoxQP, beta: Floats, g: Floats, most: int, halted: Callable[
         gram.update(W[moved], change[moved], exact, rows=near_rows)
         part[near_rows] = exact
     gradient += part
-    ridge = np.broadcast_to(np.asarray(problem.ridge, dtype=np.float64), beta.shape)
     gradient[W[moved]] += ridge[W[moved]] * change[moved]
     if not violation(problem, trial, gradient) < before:
         return False
@@ -86,8 +88,12 @@ class _Near:
     def __init__(self, K: Floats, beta: Floats, g: Floats, box: tuple[Floats, Floats], group: Indices) -> None:
         self.K, self.beta, self.g = K, beta.copy(), g.copy()
         self.lower, self.upper = box
-        self.member = (group[:, None] == np.unique(group)).astype(np.float64)
-        self.group = np.argmax(self.member, axis=1)
+        one = len(group) and group[0] == group[-1] and (group == group[0]).all()
+        if one:  # as of every machine with one bias
+            self.member, self.group = np.ones((len(group), 1)), np.zeros(len(group), np.intp)
+        else:
+            self.member = (group[:, None] == np.unique(group)).astype(np.float64)
+            self.group = np.argmax(self.member, axis=1)
         self.free: Bools = (beta > self.lower) & (beta < self.upper)
         self.definite, self.level = True, 0  # what the blocks so far could be factored with
 
@@ -151,8 +157,12 @@ class _Near:
         """Solve with K_FF itself, where it is definite; None if it is not."""
         A = self.K.copy() if len(F) == len(self.K) else self.K[np.ix_(F, F)]
         try:
-            factor = in_background(cho_factor, A.T, False, True, work=len(A) ** 3 / 3.0)
-            solved = cho_solve(factor, np.column_stack([-self.g[F], B]))
+            factor, failed = in_background(dpotrf, A.T, 0, 0, 1, work=len(A) ** 3 / 3.0)
+            if failed:
+                return None
+            right = np.empty((len(F), 1 + B.shape[1]), order="F")
+            right[:, 0], right[:, 1:] = -self.g[F], B
+            solved = dpotrs(factor, right, 0, 1)[0]
             c = np.linalg.solve(B.T @ solved[:, 1:], B.T @ solved[:, 0])
         except LinAlgError:
             return None
