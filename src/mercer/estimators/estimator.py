@@ -551,7 +551,7 @@ def remember_columns(estimator: Any, X: Any, S: Samples, *, reset: bool) -> None
         vars(estimator).pop("symbols_in_", None)
         if not isinstance(S, Vectors) and (kinds := symbol_kinds(S)):  # numbers have none
             estimator.symbols_in_ = kinds
-    else:
+    elif not isinstance(S, Vectors):
         require_kin(getattr(estimator, "symbols_in_", {}), S)
     if isinstance(X, Samples):
         if isinstance(S, Vectors):

@@ -28,11 +28,14 @@ __all__ = [
     "Matrix",
     "Operand",
     "Rows",
+    "Side",
+    "beside",
     "center_of",
     "distance_operands",
     "dot_operands",
     "is_mostly_zero",
     "narrowed",
+    "right_side",
     "row_products",
     "dot_tile",
     "half_distance_tile",
@@ -160,6 +163,57 @@ def distance_operands(
         The columns that count; all by default.
     """
     return _operands(X, Z, center, scale, columns, norms=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """The right side of tiles of distances, made once for many left sides."""
+
+    center: Floats
+    operand: Operand
+    highest: int  # exponent of the largest number on the left up to which this side is what it would be beside it
+
+
+def right_side(Z: Array, scale: Floats | None) -> Side | None:
+    """Return what `distance_operands` makes of dense points Z, whatever is on the left; None if their size is extreme.
+
+    Parameters
+    ----------
+    Z : (m, d) array
+        Not empty.
+    scale : (d,) array or None
+        Positive length scales.
+    """
+    center = center_of(Z)
+    Z = _typed(Z, Z.dtype)
+    shift, weights, unit = _plan(Z, Z, center, scale)
+    if center is None or shift is not None or not (Z.any() or center.any()):
+        return None
+    bound = 300 if Z.dtype == np.float64 else 40
+    least = 0 if scale is None else int(np.frexp(scale)[1].min())
+    return Side(center, _operand(Z, center, shift, weights, unit, norms=True), min(bound, bound + least))
+
+
+def beside(X: Array, right: Side) -> tuple[Operand, Operand] | None:
+    """Return the two sides for dense points X, to the bit as `distance_operands` does; None if it has to be asked.
+
+    Examples
+    --------
+    >>> X, Z = np.array([[1.0]]), np.array([[0.0], [3.0]])
+    >>> left, right = beside(X, right_side(Z, None))
+    >>> left.points, right.half_norms
+    (array([[-0.5]]), array([1.125, 1.125]))
+    """
+    if math.frexp(max(float(X.max()), -float(X.min())))[1] > right.highest:
+        return None
+    X, weights = _typed(X, X.dtype), right.operand.weights
+    if X.size >= _LARGE:
+        return _operand(X, right.center, None, weights, 1.0, norms=True), right.operand
+    points = X - np.asarray(right.center, dtype=X.dtype)
+    if weights.size:
+        points *= weights
+    half_norms = _half_norms(points)
+    return Operand(points, half_norms, X, weights, 1.0, float(half_norms.max(initial=0.0))), right.operand
 
 
 def dot_operands(

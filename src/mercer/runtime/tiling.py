@@ -20,8 +20,8 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
@@ -83,6 +83,12 @@ class _SerialBlas:
             if self._depth == 0:
                 self._set([(library, threads) for library, threads in self._before if threads != 1])
 
+    def __enter__(self) -> None:
+        self.enter()
+
+    def __exit__(self, *raised: object) -> None:
+        self.leave()
+
     @staticmethod
     def _set(wanted: list[tuple[Any, int]]) -> None:
         for library, threads in wanted:
@@ -92,14 +98,9 @@ class _SerialBlas:
 _blas = _SerialBlas()
 
 
-@contextmanager
-def serial_blas() -> Iterator[None]:
+def serial_blas() -> AbstractContextManager[None]:
     """Run a block of code with BLAS on one thread."""
-    _blas.enter()
-    try:
-        yield
-    finally:
-        _blas.leave()
+    return _blas
 
 
 def blas_for(order: int) -> AbstractContextManager[None]:
@@ -297,8 +298,25 @@ class Scratch(threading.local):
         return raw.view(dtype).reshape(shape)
 
 
-@contextmanager
-def raising_interrupts() -> Iterator[None]:
+class _RaisingInterrupts:
+    # a class, not a generator: it is entered at every prediction, and a generator takes four times as long
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if not isinstance(error, SystemError):
+            return
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, KeyboardInterrupt):
+                raise KeyboardInterrupt from error
+            cause = cause.__cause__
+
+
+_raising = _RaisingInterrupts()
+
+
+def raising_interrupts() -> AbstractContextManager[None]:
     """Raise KeyboardInterrupt where the code inside hid one behind a SystemError.
 
     Examples
@@ -310,15 +328,7 @@ def raising_interrupts() -> Iterator[None]:
     ...     print("stopped")
     stopped
     """
-    try:
-        yield
-    except SystemError as error:
-        cause: BaseException | None = error
-        while cause is not None:
-            if isinstance(cause, KeyboardInterrupt):
-                raise KeyboardInterrupt from error
-            cause = cause.__cause__
-        raise
+    return _raising
 
 
 def in_background(
