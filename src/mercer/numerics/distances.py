@@ -19,6 +19,7 @@ Everything here runs in the calling thread (which has set BLAS to one thread), w
 
 import numpy as np
 
+from mercer.arrays import Floats
 from mercer.runtime.compiled import compiled
 
 __all__ = ["finish_dense", "finish_sparse", "half_squares", "manhattan"]
@@ -161,82 +162,63 @@ def finish_sparse(out, left, right, weights, norms, limits):
 _PANEL = 4
 
 
-@compiled
-def _lay_panels(Z):
+def _padded(X: Floats) -> Floats:
+    """Return points with columns of zeros up to a multiple of the panel; themselves if there are as many."""
+    n, d = X.shape
+    if d % _PANEL == 0:
+        return X
+    out = np.zeros((n, d + _PANEL - d % _PANEL), X.dtype)
+    out[:, :d] = X
+    return out
+
+
+def _panels(Z: Floats) -> Floats:
     """Return Z transposed, with rows of zeros up to a multiple of the panel."""
     m, d = Z.shape
-    panels = np.zeros(((d + _PANEL - 1) // _PANEL * _PANEL, m), Z.dtype)
-    for j in range(m):
-        for k in range(d):
-            panels[k, j] = Z[j, k]
-    return panels
+    out = np.zeros(((d + _PANEL - 1) // _PANEL * _PANEL, m), Z.dtype)
+    out[:d] = Z.T
+    return out
+
+
+def half_squares(X: Floats, Z: Floats, weights: Floats, out: Floats) -> None:
+    """Write -sum_k ((x_k - z_k) w_k)^2 / 2 into out; empty weights for none."""
+    _half_squares(_padded(X), _panels(Z), _padded(weights[None])[0] if weights.size else weights, out)
 
 
 # "contract" forms fused multiply-adds; it only leaves out roundings of the squares.
 @compiled(fastmath={"contract"})
-def _subtract_squares(row, x, panel):
-    x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
-    half = row.dtype.type(0.5)
-    for j in range(row.size):
-        d0, d1 = x0 - panel[0, j], x1 - panel[1, j]
-        d2, d3 = x2 - panel[2, j], x3 - panel[3, j]
-        row[j] -= half * ((d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3))
-
-
-@compiled(fastmath={"contract"})
-def _subtract_weighted_squares(row, x, panel, w):
-    x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
-    w0, w1, w2, w3 = w[0], w[1], w[2], w[3]
-    half = row.dtype.type(0.5)
-    for j in range(row.size):
-        d0, d1 = (x0 - panel[0, j]) * w0, (x1 - panel[1, j]) * w1
-        d2, d3 = (x2 - panel[2, j]) * w2, (x3 - panel[3, j]) * w3
-        row[j] -= half * ((d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3))
-
-
-@compiled
-def half_squares(X, Z, weights, out):
-    """Write -sum_k ((x_k - z_k) w_k)^2 / 2 into out; empty weights for none."""
-    d = X.shape[1]
-    panels = _lay_panels(Z)
-    x = np.zeros(panels.shape[0], X.dtype)
-    w = np.zeros(panels.shape[0], X.dtype)
-    zero = out.dtype.type(0)
-    for k in range(weights.size):
-        w[k] = weights[k]
-    for i in range(X.shape[0]):
-        for k in range(d):
-            x[k] = X[i, k]
-        row = out[i]
-        for j in range(row.size):
-            row[j] = zero
-        for k in range(0, d, _PANEL):
+def _half_squares(X, panels, weights, out):
+    half, zero = out.dtype.type(0.5), out.dtype.type(0)
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = zero
+        for k in range(0, panels.shape[0], _PANEL):
+            x0, x1, x2, x3 = X[i, k], X[i, k + 1], X[i, k + 2], X[i, k + 3]
             if weights.size > 0:
-                _subtract_weighted_squares(row, x[k:], panels[k:], w[k:])
+                w0, w1, w2, w3 = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+                for j in range(out.shape[1]):
+                    d0, d1 = (x0 - panels[k, j]) * w0, (x1 - panels[k + 1, j]) * w1
+                    d2, d3 = (x2 - panels[k + 2, j]) * w2, (x3 - panels[k + 3, j]) * w3
+                    out[i, j] -= half * ((d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3))
             else:
-                _subtract_squares(row, x[k:], panels[k:])
+                for j in range(out.shape[1]):
+                    d0, d1 = x0 - panels[k, j], x1 - panels[k + 1, j]
+                    d2, d3 = x2 - panels[k + 2, j], x3 - panels[k + 3, j]
+                    out[i, j] -= half * ((d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3))
 
 
-@compiled
-def _add_sizes(row, x, panel):
-    x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
-    for j in range(row.size):
-        low = abs(x0 - panel[0, j]) + abs(x1 - panel[1, j])
-        high = abs(x2 - panel[2, j]) + abs(x3 - panel[3, j])
-        row[j] += low + high
-
-
-@compiled
-def manhattan(X, Z, out):
+def manhattan(X: Floats, Z: Floats, out: Floats) -> None:
     """Write sum_k abs(x_k - z_k) into out, panel after panel, so that a panel stays in cache for all rows."""
-    d = X.shape[1]
-    x = np.zeros(_PANEL, X.dtype)
-    out[:] = 0
-    for start in range(0, d, _PANEL):
-        stop = min(start + _PANEL, d)
-        panel = _lay_panels(Z[:, start:stop])
-        x[:] = 0
-        for i in range(X.shape[0]):
-            for k in range(start, stop):
-                x[k - start] = X[i, k]
-            _add_sizes(out[i], x, panel)
+    out.fill(0.0)
+    _add_sizes(_padded(X), _panels(Z), out)
+
+
+@compiled
+def _add_sizes(X, panels, out):
+    for k in range(0, panels.shape[0], _PANEL):
+        for i in range(out.shape[0]):
+            x0, x1, x2, x3 = X[i, k], X[i, k + 1], X[i, k + 2], X[i, k + 3]
+            for j in range(out.shape[1]):
+                low = abs(x0 - panels[k, j]) + abs(x1 - panels[k + 1, j])
+                high = abs(x2 - panels[k + 2, j]) + abs(x3 - panels[k + 3, j])
+                out[i, j] += low + high

@@ -264,8 +264,9 @@ def _power64(x):
     return from_bits(to_bits(y) + (to_bits(shifted) << 52))
 
 
-# "reassoc" lets the sum run in lanes: any order of a sum is equally exact.
-@compiled(fastmath={"contract", "reassoc"})
+# "reassoc" lets the sum run in lanes: any order of a sum is equally exact. Powers are functions of their own, since in
+# them nothing may be reordered.
+@compiled(fastmath={"contract", "reassoc"}, inline=True)
 def _row_sum32(row, a, b, v, factor):
     total = np.float32(0.0)
     zero = np.float32(0.0)
@@ -276,7 +277,7 @@ def _row_sum32(row, a, b, v, factor):
     return total
 
 
-@compiled(fastmath={"contract", "reassoc"})
+@compiled(fastmath={"contract", "reassoc"}, inline=True)
 def _row_sum64(row, a, b, v, factor):
     total = 0.0
     for j in range(row.size):
@@ -286,13 +287,13 @@ def _row_sum64(row, a, b, v, factor):
     return total
 
 
-@compiled
+@compiled(fastmath={"contract", "reassoc"})
 def _sums32(tile, a, b, v, factor, out):
     for i in range(tile.shape[0]):
         out[i] = _row_sum32(tile[i], a[i], b, v, factor)
 
 
-@compiled
+@compiled(fastmath={"contract", "reassoc"})
 def _sums64(tile, a, b, v, factor, out):
     for i in range(tile.shape[0]):
         out[i] = _row_sum64(tile[i], a[i], b, v, factor)
@@ -335,7 +336,7 @@ def _add_rows(row, data, indices, table):
             row[j] += x * z[j]
 
 
-@compiled
+@compiled(fastmath={"contract", "reassoc"})
 def _sparse_sums32(data, indices, starts, table, numbers, v, out):
     a, b, factor = numbers
     row = np.empty(table.shape[1], np.float32)
@@ -346,7 +347,7 @@ def _sparse_sums32(data, indices, starts, table, numbers, v, out):
         out[i] = _row_sum32(row, a[i], b, v, factor)
 
 
-@compiled
+@compiled(fastmath={"contract", "reassoc"})
 def _sparse_sums64(data, indices, starts, table, numbers, v, out):
     a, b, factor = numbers
     row = np.empty(table.shape[1])

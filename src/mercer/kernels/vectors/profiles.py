@@ -88,7 +88,7 @@ _POSITIVE = 0x7FFFFFFFFFFFFFFF
 
 # "contract" forms the fused multiply-adds of the polynomial; it cannot break the rounding trick, because
 # (x + c) - c may not be reordered.
-@compiled(fastmath={"contract"})
+@compiled(fastmath={"contract"}, inline=True)
 def _exp64(x):
     shifted = x * _LOG2E64 + _ROUND64
     n = shifted - _ROUND64
@@ -107,7 +107,7 @@ def _exp64(x):
     return y
 
 
-@compiled(fastmath={"contract"})
+@compiled(fastmath={"contract"}, inline=True)
 def _exp32(x):
     shifted = x * _LOG2E32 + _ROUND32
     n = shifted - _ROUND32
@@ -128,7 +128,7 @@ def _exp(x):
     return _exp32(x) if x.dtype == np.float32 else _exp64(x)
 
 
-@compiled_overload(_exp)
+@compiled_overload(_exp, inline="always")
 def _compile_exp(x):
     if x == types.float32:
         return lambda x: _exp32(x)
