@@ -60,9 +60,9 @@ def descend(
     return int(taken), float(left)
 
 
-# The searches run over a span (first, last) of the arrays, whose places are unsigned: a signed one might be negative, and
-# count from the end, so that a loop would not run in lanes. A slice would take Numba half a second to compile. They
-# return a place in the span. "contract" only leaves out roundings.
+# The searches run over a span (first, last) of the arrays, whose places are unsigned: a signed one might count from the
+# end, so that a loop would not run in lanes, and a slice takes Numba half a second to compile. They return a place in
+# the span. "contract" only leaves out roundings.
 @compiled(fastmath={"contract"}, inline=True)
 def _lowest32(g, lift, span, center, mask):
     """Place of the smallest g + lift; near `center` differences are resolved to the last few bits."""
@@ -195,8 +195,8 @@ def _descend32(K, diagonal, g, beta, box, starts, limits):
         if not left > tol:
             return step, left
         t = _move(i, j, (np.float64(g[j]) - np.float64(g[i])) / _curvature(K, diagonal, i, j), beta, box)
-        _mark(i, beta, box, lift, drop)
-        _mark(j, beta, box, lift, drop)
+        for k in (i, j):
+            _mark(k, beta, box, lift, drop)
         if not np.isfinite(t):
             return step, left
         _follow(g, K, i, j, np.float32(t))
@@ -236,8 +236,8 @@ def _descend64(K, diagonal, g, beta, box, starts, limits):
         if not left > tol:
             return step, left
         t = _move(i, j, (g[j] - g[i]) / _curvature(K, diagonal, i, j), beta, box)
-        _mark(i, beta, box, lift, drop)
-        _mark(j, beta, box, lift, drop)
+        for k in (i, j):
+            _mark(k, beta, box, lift, drop)
         if not np.isfinite(t):
             return step, left
         _follow(g, K, i, j, t)
