@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from mercer.constraints import Constraint, is_real
@@ -93,23 +92,29 @@ def format_bytes(size: float) -> str:
     raise AssertionError("unreachable")
 
 
-def _read_number(path: str) -> int | None:
+def _read(path: str) -> bytes:
+    """Return a file of the system, which is one page at most; b"" if there is none. It is read at each fit."""
     try:
-        text = Path(path).read_text().split()
+        file = os.open(path, os.O_RDONLY)
     except OSError:
-        return None
-    return int(text[0]) if text and text[0].isdigit() else None
+        return b""
+    try:
+        return os.read(file, 4096)
+    except OSError:
+        return b""
+    finally:
+        os.close(file)
+
+
+def _read_number(path: str) -> int | None:
+    text = _read(path).strip()
+    return int(text) if text.isdigit() else None
 
 
 def free_memory() -> int:
     """Return the bytes this process may still take: the smaller of the machine's and the control group's."""
-    available = None
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                available = int(line.split()[1]) * 1024
-    except OSError:
-        pass
+    _, found, rest = _read("/proc/meminfo").partition(b"MemAvailable:")
+    available = int(rest.split(None, 1)[0]) * 1024 if found else None
     if available is None:  # not Linux: total physical memory is the best that the standard library knows
         try:
             available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -44,6 +44,7 @@ __all__ = [
 T = TypeVar("T")
 
 _LONGEST_PRINTED_ARRAY = 100
+_PLAIN = frozenset((float, int, str, bool, type(None)))  # what most parameters are
 _CHECKED: ContextVar[dict[int, Spec] | None] = ContextVar("checked", default=None)  # by identity, and so held
 
 
@@ -181,9 +182,11 @@ class Spec:
             return self
         for name, constraint in constraints_of(type(self)).items():
             constraint.check(name, getattr(self, name), self)
-        for value in self.get_params(deep=False).values():
-            for spec in _specs_in(value):
-                spec.check()
+        for name in _parameters(type(self)):
+            value = getattr(self, name)
+            if type(value) not in _PLAIN:
+                for spec in _specs_in(value):
+                    spec.check()
         if checked is not None:
             checked[id(self)] = self
         return self
@@ -214,6 +217,8 @@ class Spec:
 
     def _children(self) -> list[tuple[str, Spec]]:
         """Nested Specs with their names, in the constructor's order, tuples flattened."""
+        if all(type(getattr(self, name)) in _PLAIN for name in _parameters(type(self))):
+            return []
         return [(key, value) for key, value in self._parts() if isinstance(value, Spec)]
 
     def _unknown(self, key: str, values: Mapping[str, Any], members: Mapping[str, Any]) -> ParameterError:
@@ -414,6 +419,8 @@ def _same(a: Any, b: Any) -> bool:
 
 def _text(value: Any) -> str:
     """A parameter as mercer.parse reads it, wherever it can be read at all."""
+    if type(value) in _PLAIN:
+        return repr(value)
     if isinstance(value, np.generic):
         return repr(float(value) if isinstance(value, np.floating) else value.item())
     if isinstance(value, np.ndarray):

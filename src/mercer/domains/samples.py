@@ -276,10 +276,11 @@ def row_index(index: Any, n: int) -> slice | Indices:
         return np.empty(0, dtype=np.intp)
     if positions.dtype.kind not in "iu":
         raise IndexError(f"an index of type {positions.dtype} was given; use integers, a slice or a mask")
-    if positions.min() < -n or positions.max() >= n:
-        raise IndexError(f"positions {positions.min()} to {positions.max()} reach beyond {n} samples")
+    least, most = positions.min(), positions.max()
+    if least < -n or most >= n:
+        raise IndexError(f"positions {least} to {most} reach beyond {n} samples")
     positions = positions.astype(np.intp, copy=False)
-    return np.where(positions < 0, positions + n, positions) if positions.min() < 0 else positions
+    return np.where(positions < 0, positions + n, positions) if least < 0 else positions
 
 
 def is_hashable(thing: Any) -> bool:

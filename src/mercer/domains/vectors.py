@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -228,6 +229,8 @@ class Vectors(Samples):
 
 def _dense(X: Any, names: tuple[str, ...] | None = None) -> NDArray[Any]:
     """C-contiguous float64 or float32 rows of a raw array-like."""
+    if type(X) is np.ndarray and X.ndim == 2 and X.size and X.dtype in _KEPT and X.flags.c_contiguous and _is_finite(X):
+        return X  # the usual case
     if np.ma.isMaskedArray(X):
         if np.ma.is_masked(X):
             raise DomainError(
@@ -268,7 +271,7 @@ def _refuse_non_numbers(values: NDArray[Any]) -> None:
 def _is_finite(values: NDArray[Any]) -> bool:
     """Whether all are finite; the sum needs no temporary array and decides it unless it overflows."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(values.sum())) or bool(np.isfinite(values).all())
+        return math.isfinite(values.sum()) or bool(np.isfinite(values).all())
 
 
 def _checked(X: Any, names: tuple[str, ...] | None = None) -> Any:

@@ -461,8 +461,8 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _plan_with(self, spec: GramSpec, S: Samples, n_targets: int = 1) -> Plan:
         """Return the plan of a fit with K held in a way that has been decided, without what stays in the cache."""
-        decided = copy.copy(self)
-        decided.gram = spec
+        decided = object.__new__(type(self))  # a shallow copy, in a fraction of the time of copy.copy
+        vars(decided).update(vars(self), gram=spec)
         plan = decided.memory_plan(len(S), getattr(S, "width", 1), n_targets)
         apart = ("tiles", "packed samples", "operands") if S.is_streamed else ("tiles",)
         sizes = dict(plan.buffers)
@@ -552,9 +552,9 @@ def remember_columns(estimator: Any, X: Any, S: Samples, *, reset: bool) -> None
     """Keep (or compare) the number and the names of the columns, as scikit-learn does, and the kinds of symbols."""
     if reset:
         vars(estimator).pop("symbols_in_", None)
-        if kinds := symbol_kinds(S):
+        if not isinstance(S, Vectors) and (kinds := symbol_kinds(S)):  # numbers have none
             estimator.symbols_in_ = kinds
-    else:
+    elif not isinstance(S, Vectors):
         require_kin(getattr(estimator, "symbols_in_", {}), S)
     if isinstance(X, Samples):
         if isinstance(S, Vectors):

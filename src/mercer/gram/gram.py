@@ -30,12 +30,26 @@ if TYPE_CHECKING:
     from mercer.gram.low_rank.features import Features
     from mercer.gram.low_rank.nystrom import NystromGram
 
-__all__ = ["Cross", "Gram", "GramSpec", "HasEigen", "HasFactor", "HasRows", "tile_bytes"]
+__all__ = ["Capability", "Cross", "Gram", "GramSpec", "HasEigen", "HasFactor", "HasRows", "tile_bytes"]
 __public__ = ["Cross", "Gram", "GramSpec", "HasEigen", "HasFactor", "HasRows"]
 
 
+_OFFERED: dict[tuple[type, type], bool] = {}  # whether objects of a class have the methods of a protocol
+
+
+class Capability(type(Protocol)):
+    """Metaclass of protocols whose methods belong to classes: each class is asked once, not each object."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        key = cls, type(instance)
+        found = _OFFERED.get(key)
+        if found is None:
+            found = _OFFERED[key] = super().__instancecheck__(instance)
+        return found
+
+
 @runtime_checkable
-class HasRows(Protocol):
+class HasRows(Protocol, metaclass=Capability):
     """A Gram that gives rows of K, and adds multiples of its columns."""
 
     def rows(self, index: Indices, columns: Index = ..., out: Floats | None = ...) -> Floats:
@@ -48,7 +62,7 @@ class HasRows(Protocol):
 
 
 @runtime_checkable
-class HasFactor(Protocol):
+class HasFactor(Protocol, metaclass=Capability):
     """A Gram with K = F F^T, F of shape (n, r)."""
 
     def factor(self, rows: slice = ...) -> Floats:
@@ -61,7 +75,7 @@ class HasFactor(Protocol):
 
 
 @runtime_checkable
-class HasEigen(Protocol):
+class HasEigen(Protocol, metaclass=Capability):
     """A Gram that knows its eigenvalues and eigenvectors."""
 
     def eigh(self) -> tuple[Floats, Floats]:

@@ -26,6 +26,9 @@ _FEW = 4096  # columns of a dense product at most
 _FILLED = 0.03  # share of all pairs that have a thing in common from which a dense product is quicker than lists
 _WORTH = 256  # pairs, from which on a dense product is worth its call
 _EXACT = 2.0**24  # whole numbers up to here are exact in float32
+_SMALL = 2**15  # entries up to which passes of NumPy take the place of loops that would have to be compiled first
+_PRODUCTS = 2**17  # the same of products
+_PAIRS = 2**20  # the same of pairs of objects
 
 
 # ---------------------------------------------------------------------------------------- counting
@@ -57,6 +60,8 @@ def count(values: NDArray[np.int64], bounds: Indices, span: int) -> tuple[sp.csr
            [1., 0.]]), array([1, 0]))
     """
     n, total = len(bounds) - 1, len(values)
+    if total <= _SMALL:
+        return _count_few(values, bounds)
     if span * max(n, 1) <= 8 * total + 4096:
         place = np.full(span, -1, np.intp)
         first = np.empty(min(span, total), np.intp)
@@ -74,6 +79,24 @@ def count(values: NDArray[np.int64], bounds: Indices, span: int) -> tuple[sp.csr
         indices, data, indptr = transposed(lists, n)
     # copies let go of what was not needed of the room
     return as_csr((indices[:filled].copy(), data[:filled].copy(), indptr), width), first[:width].copy()
+
+
+def _count_few(values: NDArray[np.int64], bounds: Indices) -> tuple[sp.csr_array, Indices]:
+    distinct, first, columns = np.unique(values, return_index=True, return_inverse=True)
+    width = max(len(distinct), 1)
+    keys, data = np.unique(_rows_of(bounds) * width + columns, return_counts=True)
+    indptr = _ends_of(keys // width, len(bounds) - 1)
+    return as_csr(((keys % width).astype(np.int32), data.astype(float), indptr), len(distinct)), first
+
+
+def _rows_of(indptr: Indices) -> Indices:
+    """Return the row of every entry."""
+    return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+
+
+def _ends_of(rows: Indices, n: int) -> Indices:
+    """Return where each of n rows begins among entries in the order of their rows, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))]).astype(np.intp)
 
 
 def as_csr(lists: tuple[Any, Any, Any], width: int) -> sp.csr_array:
@@ -172,7 +195,10 @@ def _group(keys, order, owners, rows, data, begins, first):
 
 def transposed(lists: tuple[Any, Any, Any], width: int) -> tuple[Any, Any, Any]:
     """Return ``(indices, data, indptr)`` of the transpose of a matrix given so, which has `width` columns."""
-    indices, data, _ = lists
+    indices, data, indptr = lists
+    if len(indices) <= _SMALL and indptr[0] == 0 and indptr[-1] == len(indices):
+        order = np.argsort(indices, kind="stable")
+        return _rows_of(indptr)[order].astype(np.int32), data[order], _ends_of(indices, width)
     out = np.empty(len(indices), np.int32), np.empty(len(data)), np.zeros(width + 1, np.intp)
     _transpose(*lists, *out)
     return out
@@ -219,6 +245,7 @@ class Overlap:
     dense: tuple[Any, Any, Floats] | None  # of things that many have: lists by objects of both sides, and factors
     dtype: Any  # of the dense part
     symmetric: bool
+    products: float  # of all the things that few have
 
     def tile(self, rows: slice, columns: slice, out: Floats) -> None:
         """Write the products of the objects of two slices."""
@@ -228,15 +255,18 @@ class Overlap:
         else:
             left, right, factors = self.dense
             A, B = (np.zeros((stop - start, len(factors)), self.dtype) for start, stop in ((r0, r1), (c0, c1)))
-            _fill(*left, factors, r0, A)
-            _fill(*right, np.ones_like(factors), c0, B)
+            for lists, weights, start, out_ in ((left, factors, r0, A), (right, np.ones_like(factors), c0, B)):
+                (_fill_few if len(lists[0]) <= _SMALL else _fill)(*lists, weights, start, out_)
             if self.dtype == out.dtype:
                 np.matmul(A, B.T, out=out)
             else:
                 np.copyto(out, A @ B.T)
-        _add_products(self.left, self.right, self.factors, (r0, r1), (c0, c1), out)
+        few = self.products <= _PRODUCTS and out.dtype == np.float64  # narrower sums are rounded one by one
+        add = _add_few_products if few else _add_products
+        add(self.left, self.right, self.factors, (r0, r1), (c0, c1), out)
         if self.symmetric:
-            _add_own(self.own, (r0, r1), (c0, c1), out)
+            both = np.arange(max(r0, c0), max(min(r1, c1), max(r0, c0)))
+            out[both - r0, both - c0] += self.own[both]
 
 
 def overlap(left: sp.csr_array, right: sp.csr_array | None = None, factors: Floats | None = None) -> Overlap:
@@ -281,7 +311,8 @@ def overlap(left: sp.csr_array, right: sp.csr_array | None = None, factors: Floa
     by_thing_right = by_thing if right is None else transposed(few_right, len(rare))
     dense = (many, many_right, weights[often]) if len(often) else None
     dtype = np.float32 if dense is not None and _is_small(*dense) else np.float64
-    return Overlap(by_thing, by_thing_right, weights[rare], own, dense, np.dtype(dtype), right is None)
+    products = float(pairs[rare].sum()) if n * m <= _PAIRS else np.inf
+    return Overlap(by_thing, by_thing_right, weights[rare], own, dense, np.dtype(dtype), right is None, products)
 
 
 def arrays_of(matrix: Any) -> tuple[Any, Any, Any]:
@@ -294,10 +325,24 @@ def _split(lists: tuple[Any, Any, Any], places: Any, weights: Floats, own: Float
     """Return the entries of the rare things and those of the frequent ones, and add to `own` what has no place."""
     indices, data, indptr = lists
     kept = places[indices]
+    if len(indices) <= _SMALL:
+        return _split_few(lists, kept, weights, own)
     sizes = int(np.count_nonzero(kept >= 0)), int(np.count_nonzero(kept < -1))
     few, many = ((np.empty(k, np.int32), np.empty(k), np.empty(len(indptr), np.intp)) for k in sizes)
     _split_entries(indices, data, indptr, kept, weights, few, many, own)
     return few, many
+
+
+def _split_few(lists: tuple[Any, Any, Any], kept: Any, weights: Floats, own: Floats) -> tuple[Any, Any]:
+    indices, data, indptr = lists
+    rows = _rows_of(indptr)
+    parts = []
+    for chosen, places in ((kept >= 0, kept), (kept < -1, -2 - kept)):
+        parts.append((places[chosen].astype(np.int32), data[chosen], _ends_of(rows[chosen], len(indptr) - 1)))
+    if own.size:
+        alone = kept == -1
+        np.add.at(own, rows[alone], weights[indices[alone]] * data[alone] * data[alone])
+    return parts[0], parts[1]
 
 
 @compiled
@@ -326,8 +371,15 @@ def _is_small(left: tuple[Any, Any, Any], right: tuple[Any, Any, Any], factors: 
     """Return whether all products are sums of whole numbers that float32 holds."""
     if not all(np.array_equal(numbers, np.rint(numbers)) for numbers in (left[1], right[1], factors)):
         return False
-    squares = [_largest_square(*left, factors), _largest_square(*right, np.ones_like(factors))]
+    squares = [
+        (_largest_few if len(lists[0]) <= _SMALL else _largest_square)(*lists, weights)
+        for lists, weights in ((left, factors), (right, np.ones_like(factors)))
+    ]
     return bool(np.sqrt(squares[0]) * np.sqrt(squares[1]) < _EXACT)
+
+
+def _largest_few(indices: Any, data: Floats, indptr: Indices, factors: Floats) -> float:
+    return float(np.bincount(_rows_of(indptr), (factors[indices] * data) ** 2).max(initial=0.0))
 
 
 @compiled
@@ -339,6 +391,11 @@ def _largest_square(indices, data, indptr, factors):
             square += (factors[indices[place]] * data[place]) ** 2
         largest = max(largest, square)
     return largest
+
+
+def _fill_few(indices: Any, data: Floats, indptr: Indices, factors: Floats, start: int, out: Floats) -> None:
+    own = slice(indptr[start], indptr[start + len(out)])
+    out[_rows_of(indptr[start : start + len(out) + 1]), indices[own]] = factors[indices[own]] * data[own]
 
 
 @compiled
@@ -358,6 +415,20 @@ def _first(objects, start, stop, low):
         else:
             stop = middle
     return start
+
+
+def _add_few_products(left: Any, right: Any, factors: Floats, rows: Any, columns: Any, out: Floats) -> None:
+    objects, numbers, begins = left
+    others, theirs, lists = right
+    things = _rows_of(begins)
+    counts = np.diff(lists)[things]  # for each entry on the left, how many there are on the right
+    entry = np.repeat(np.arange(len(objects)), counts)
+    before = np.repeat(np.cumsum(counts) - counts, counts)
+    other = np.repeat(lists[:-1][things], counts) + np.arange(len(entry)) - before
+    i, j = objects[entry], others[other]
+    inside = (i >= rows[0]) & (i < rows[1]) & (j >= columns[0]) & (j < columns[1])
+    products = (factors[things] * numbers)[entry] * theirs[other]
+    np.add.at(out, (i[inside] - rows[0], j[inside] - columns[0]), products[inside])
 
 
 @compiled
@@ -383,9 +454,3 @@ def _add_products(left, right, factors, rows, columns, out):
             for place in range(begin, end):
                 row[others[place] - low] += number * theirs[place]
             start += 1
-
-
-@compiled
-def _add_own(own, rows, columns, out):
-    for i in range(max(rows[0], columns[0]), min(rows[1], columns[1])):
-        out[i - rows[0], i - columns[0]] += own[i]

@@ -91,7 +91,7 @@ def _spread(codes, start, stop, size):
     return np.int64((value ^ (value >> np.uint64(32))) & np.uint64(size - 1))
 
 
-@compiled
+@compiled(inline=True)
 def _same(codes, start, stop, others, begin, end):
     if stop - start != end - begin:
         return False

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from mercer import budget, kernels
-from mercer.arrays import Floats
+from mercer.arrays import Bools, Floats
 from mercer.constraints import Constraint
 from mercer.domains import WHOLE, Frames, Samples
 from mercer.domains.samples import packed, packed_pair
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 __public__ = ["Kernel"]
 
+_CORNER = 64  # order of the corners on the diagonal of a tile that are mirrored entry by entry
 _NAMES = {protocol: name for name, (protocol, _) in CAPABILITIES.items()}
 
 SCIKIT_LEARN = "sklearn.gaussian_process.kernels"  # the home of its kernel objects
@@ -346,9 +347,18 @@ def fill(
 
 def mirror(tile: Floats) -> Floats:
     """Copy the upper triangle of a square tile below its diagonal: rounding must not break symmetry."""
-    lower = np.tri(len(tile), k=-1, dtype=bool)
-    tile[lower] = tile.T[lower]
+    n = len(tile)
+    for start in range(0, n, _CORNER):
+        stop = min(start + _CORNER, n)
+        corner = tile[start:stop, start:stop]
+        np.copyto(corner, corner.T, where=_below_diagonal(stop - start))
+        tile[stop:, start:stop] = tile[start:stop, stop:].T
     return tile
+
+
+@functools.lru_cache(maxsize=64)
+def _below_diagonal(n: int) -> Bools:
+    return np.tri(n, k=-1, dtype=bool)
 
 
 def overflow_error(kernel: Kernel) -> DomainError:

@@ -17,6 +17,7 @@ by number: an assignment to a slice takes Numba seconds to compile, for the mess
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -32,11 +33,14 @@ __all__ = [
     "Matrix",
     "Operand",
     "Rows",
+    "Side",
+    "beside",
     "center_of",
     "distance_operands",
     "dot_operands",
     "is_mostly_zero",
     "narrowed",
+    "right_side",
     "row_products",
     "dot_tile",
     "half_distance_tile",
@@ -126,7 +130,7 @@ def center_of(X: Matrix) -> Floats | None:
     if not len(X):
         return np.zeros(X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = np.asarray(np.mean(X, axis=0, dtype=np.float64))
+        mean = np.add.reduce(X, axis=0, dtype=np.float64) / len(X)
     if np.isfinite(mean).all():
         return mean
     return np.asarray(np.min(X, axis=0) / 2.0 + np.max(X, axis=0) / 2.0)
@@ -166,6 +170,57 @@ def distance_operands(
         The columns that count; all by default.
     """
     return _operands(X, Z, center, scale, columns, norms=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """The right side of tiles of distances, made once for many left sides."""
+
+    center: Floats
+    operand: Operand
+    highest: int  # exponent of the largest number on the left up to which this side is what it would be beside it
+
+
+def right_side(Z: Array, scale: Floats | None) -> Side | None:
+    """Return what `distance_operands` makes of dense points Z, whatever is on the left; None if their size is extreme.
+
+    Parameters
+    ----------
+    Z : (m, d) array
+        Not empty.
+    scale : (d,) array or None
+        Positive length scales.
+    """
+    center = center_of(Z)
+    Z = _typed(Z, Z.dtype)
+    shift, weights, unit = _plan(Z, Z, center, scale)
+    if center is None or shift is not None or not (Z.any() or center.any()):
+        return None
+    bound = 300 if Z.dtype == np.float64 else 40
+    least = 0 if scale is None else int(np.frexp(scale)[1].min())
+    return Side(center, _operand(Z, center, shift, weights, unit, norms=True), min(bound, bound + least))
+
+
+def beside(X: Array, right: Side) -> tuple[Operand, Operand] | None:
+    """Return the two sides for dense points X, to the bit as `distance_operands` does; None if it has to be asked.
+
+    Examples
+    --------
+    >>> X, Z = np.array([[1.0]]), np.array([[0.0], [3.0]])
+    >>> left, right = beside(X, right_side(Z, None))
+    >>> left.points, right.half_norms
+    (array([[-0.5]]), array([1.125, 1.125]))
+    """
+    if math.frexp(max(float(X.max()), -float(X.min())))[1] > right.highest:
+        return None
+    X, weights = _typed(X, X.dtype), right.operand.weights
+    if X.size >= _LARGE:
+        return _operand(X, right.center, None, weights, 1.0, norms=True), right.operand
+    points = X - np.asarray(right.center, dtype=X.dtype)
+    if weights.size:
+        points *= weights
+    half_norms = _half_norms(points)
+    return Operand(points, half_norms, X, weights, 1.0, float(half_norms.max(initial=0.0))), right.operand
 
 
 def dot_operands(
@@ -235,6 +290,14 @@ def _plan(X: Matrix, Z: Matrix, center: Any, scale: Any) -> tuple[np.ndarray | N
     Squares of numbers between 2^-300 and 2^300 (float32: 2^-40 and 2^40) neither overflow nor vanish.
     """
     bound = 300 if X.dtype == np.float64 else 40
+    if scale is None and isinstance(X, np.ndarray) and isinstance(Z, np.ndarray) and X.size and Z.size:
+        top = max(float(X.max()), -float(X.min()))
+        if Z is not X:
+            top = max(top, float(Z.max()), -float(Z.min()))
+        if center is not None:
+            top = max(top, float(np.abs(center).max()))
+        if abs(math.frexp(top)[1]) <= bound:
+            return None, np.empty(0, X.dtype), 1.0
     axis = None if scale is None else 0
     top = np.maximum(_top(X, axis), _top(Z, axis)) if Z is not X else _top(X, axis)
     if center is not None:
@@ -271,15 +334,17 @@ def _operand(X: Matrix, center: Any, shift: Any, weights: Floats, unit: float, n
         return Operand(points, None, X, weights, unit)
     half_norms = _half_norms(points)
     nonzeros = points if sparse.issparse(points) else sparse.csr_array(points) if is_mostly_zero(points) else None
-    return Operand(points, half_norms, X, weights, unit, float(np.max(half_norms, initial=0.0)), nonzeros)
+    return Operand(points, half_norms, X, weights, unit, float(half_norms.max(initial=0.0)), nonzeros)
 
 
 def is_mostly_zero(X: Matrix) -> bool:
     """Return whether so few numbers are not zero that skipping the others pays."""
     if sparse.issparse(X):
         return True
+    if X.size < _LARGE:
+        return False
     few = X[:: max(1, len(X) // 64)]  # some rows show whether it is worth counting
-    if X.size < _LARGE or np.count_nonzero(few) > _DENSEST * few.size:
+    if np.count_nonzero(few) > _DENSEST * few.size:
         return False
     return bool(np.count_nonzero(X) <= _DENSEST * X.size)
 
@@ -418,82 +483,63 @@ def manhattan_tile(X: Matrix, Z: Matrix, rows: Rows, cols: Rows, out: Floats) ->
 _PANEL = 4
 
 
-@compiled
-def _lay_panels(Z):
+def _padded(X: Floats) -> Floats:
+    """Return points with columns of zeros up to a multiple of the panel; themselves if there are as many."""
+    n, d = X.shape
+    if d % _PANEL == 0:
+        return X
+    out = np.zeros((n, d + _PANEL - d % _PANEL), X.dtype)
+    out[:, :d] = X
+    return out
+
+
+def _panels(Z: Floats) -> Floats:
     """Return Z transposed, with rows of zeros up to a multiple of the panel."""
     m, d = Z.shape
-    panels = np.zeros(((d + _PANEL - 1) // _PANEL * _PANEL, m), Z.dtype)
-    for j in range(m):
-        for k in range(d):
-            panels[k, j] = Z[j, k]
-    return panels
+    out = np.zeros(((d + _PANEL - 1) // _PANEL * _PANEL, m), Z.dtype)
+    out[:d] = Z.T
+    return out
+
+
+def half_squares(X: Floats, Z: Floats, weights: Floats, out: Floats) -> None:
+    """Write -sum_k ((x_k - z_k) w_k)^2 / 2 into out; empty weights for none."""
+    _half_squares(_padded(X), _panels(Z), _padded(weights[None])[0] if weights.size else weights, out)
 
 
 # "contract" forms fused multiply-adds; it only leaves out roundings of the squares.
 @compiled(fastmath={"contract"})
-def _subtract_squares(row, x, panel):
-    x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
-    half = row.dtype.type(0.5)
-    for j in range(row.size):
-        d0, d1 = x0 - panel[0, j], x1 - panel[1, j]
-        d2, d3 = x2 - panel[2, j], x3 - panel[3, j]
-        row[j] -= half * ((d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3))
-
-
-@compiled(fastmath={"contract"})
-def _subtract_weighted_squares(row, x, panel, w):
-    x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
-    w0, w1, w2, w3 = w[0], w[1], w[2], w[3]
-    half = row.dtype.type(0.5)
-    for j in range(row.size):
-        d0, d1 = (x0 - panel[0, j]) * w0, (x1 - panel[1, j]) * w1
-        d2, d3 = (x2 - panel[2, j]) * w2, (x3 - panel[3, j]) * w3
-        row[j] -= half * ((d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3))
-
-
-@compiled
-def half_squares(X, Z, weights, out):
-    """Write -sum_k ((x_k - z_k) w_k)^2 / 2 into out; empty weights for none."""
-    d = X.shape[1]
-    panels = _lay_panels(Z)
-    x = np.zeros(panels.shape[0], X.dtype)
-    w = np.zeros(panels.shape[0], X.dtype)
-    zero = out.dtype.type(0)
-    for k in range(weights.size):
-        w[k] = weights[k]
-    for i in range(X.shape[0]):
-        for k in range(d):
-            x[k] = X[i, k]
-        row = out[i]
-        for j in range(row.size):
-            row[j] = zero
-        for k in range(0, d, _PANEL):
+def _half_squares(X, panels, weights, out):
+    half, zero = out.dtype.type(0.5), out.dtype.type(0)
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = zero
+        for k in range(0, panels.shape[0], _PANEL):
+            x0, x1, x2, x3 = X[i, k], X[i, k + 1], X[i, k + 2], X[i, k + 3]
             if weights.size > 0:
-                _subtract_weighted_squares(row, x[k:], panels[k:], w[k:])
+                w0, w1, w2, w3 = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+                for j in range(out.shape[1]):
+                    d0, d1 = (x0 - panels[k, j]) * w0, (x1 - panels[k + 1, j]) * w1
+                    d2, d3 = (x2 - panels[k + 2, j]) * w2, (x3 - panels[k + 3, j]) * w3
+                    out[i, j] -= half * ((d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3))
             else:
-                _subtract_squares(row, x[k:], panels[k:])
+                for j in range(out.shape[1]):
+                    d0, d1 = x0 - panels[k, j], x1 - panels[k + 1, j]
+                    d2, d3 = x2 - panels[k + 2, j], x3 - panels[k + 3, j]
+                    out[i, j] -= half * ((d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3))
 
 
-@compiled
-def _add_sizes(row, x, panel):
-    x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
-    for j in range(row.size):
-        low = abs(x0 - panel[0, j]) + abs(x1 - panel[1, j])
-        high = abs(x2 - panel[2, j]) + abs(x3 - panel[3, j])
-        row[j] += low + high
-
-
-@compiled
-def manhattan(X, Z, out):
+def manhattan(X: Floats, Z: Floats, out: Floats) -> None:
     """Write sum_k abs(x_k - z_k) into out, panel after panel, so that a panel stays in cache for all rows."""
-    d = X.shape[1]
-    x = np.zeros(_PANEL, X.dtype)
-    out[:] = 0
-    for start in range(0, d, _PANEL):
-        stop = min(start + _PANEL, d)
-        panel = _lay_panels(Z[:, start:stop])
-        x[:] = 0
-        for i in range(X.shape[0]):
-            for k in range(start, stop):
-                x[k - start] = X[i, k]
-            _add_sizes(out[i], x, panel)
+    out.fill(0.0)
+    _add_sizes(_padded(X), _panels(Z), out)
+
+
+@compiled
+def _add_sizes(X, panels, out):
+    for k in range(0, panels.shape[0], _PANEL):
+        for i in range(out.shape[0]):
+            x0, x1, x2, x3 = X[i, k], X[i, k + 1], X[i, k + 2], X[i, k + 3]
+            for j in range(out.shape[1]):
+                low = abs(x0 - panels[k, j]) + abs(x1 - panels[k + 1, j])
+                high = abs(x2 - panels[k + 2, j]) + abs(x3 - panels[k + 3, j])
+                out[i, j] += low + high

@@ -93,15 +93,18 @@ def _cache_folder(source: str) -> str | None:
     return None if folder is None else str(folder)
 
 
-def _compile(function: Callable[..., Any], fastmath: bool | set[str]) -> Any:
+def _compile(function: Callable[..., Any], fastmath: bool | set[str], inline: bool = False) -> Any:
     file = os.path.abspath(function.__code__.co_filename)
     # What was typed at a prompt has no file and is recompiled in every process.
     folder = _cache_folder(os.path.dirname(file)) if os.path.isfile(file) else None
-    decorate = numba.njit(
+    make: Any = numba.njit  # whose stubs do not know all its options
+    decorate = make(
         cache=folder is not None,
         nogil=True,
         error_model="numpy",
         fastmath=fastmath,
+        inline="always" if inline else "never",
+        no_cfunc_wrapper=True,  # nobody asks for the address of a loop, and the wrapper takes time to compile
     )
     # Numba settles the place of the cache while it decorates, so the setting is ours for this moment only and
     # the caches of other packages in the process stay where they are.
@@ -116,8 +119,10 @@ def _compile(function: Callable[..., Any], fastmath: bool | set[str]) -> Any:
 @overload
 def compiled(function: Callable[..., Any], /) -> Any: ...
 @overload
-def compiled(*, fastmath: Collection[str] = ()) -> Callable[[Callable[..., Any]], Any]: ...
-def compiled(function: Callable[..., Any] | None = None, /, *, fastmath: Collection[str] = ()) -> Any:
+def compiled(*, fastmath: Collection[str] = (), inline: bool = False) -> Callable[[Callable[..., Any]], Any]: ...
+def compiled(
+    function: Callable[..., Any] | None = None, /, *, fastmath: Collection[str] = (), inline: bool = False
+) -> Any:
     """Compile a function of arrays and numbers: cached on disk, without the interpreter lock, IEEE division.
 
     Parameters
@@ -127,6 +132,9 @@ def compiled(function: Callable[..., Any] | None = None, /, *, fastmath: Collect
     fastmath : collection of str, default ()
         LLVM flags that the function may use; of all flags only "contract" (form fused multiply-adds) and
         "reassoc" (reorder sums) are allowed, each with a comment that says why it is harmless there.
+    inline : bool, default False
+        Whether the function becomes part of those that call it: for a few lines that are called in few places, since a
+        function of its own takes Numba a tenth of a second. It has the flags of its callers.
 
     Notes
     -----
@@ -149,4 +157,4 @@ def compiled(function: Callable[..., Any] | None = None, /, *, fastmath: Collect
         )
     if function is not None:
         return _compile(function, flags or False)
-    return lambda target: _compile(target, flags or False)
+    return lambda target: _compile(target, flags or False, inline)

@@ -20,8 +20,8 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
@@ -84,6 +84,12 @@ class _SerialBlas:
             if self._depth == 0:
                 self._set([(library, threads) for library, threads in self._before if threads != 1])
 
+    def __enter__(self) -> None:
+        self.enter()
+
+    def __exit__(self, *raised: object) -> None:
+        self.leave()
+
     @staticmethod
     def _set(wanted: list[tuple[Any, int]]) -> None:
         for library, threads in wanted:
@@ -93,14 +99,9 @@ class _SerialBlas:
 _blas = _SerialBlas()
 
 
-@contextmanager
-def serial_blas() -> Iterator[None]:
+def serial_blas() -> AbstractContextManager[None]:
     """Run a block of code with BLAS on one thread."""
-    _blas.enter()
-    try:
-        yield
-    finally:
-        _blas.leave()
+    return _blas
 
 
 def blas_for(order: int) -> AbstractContextManager[None]:
@@ -290,7 +291,7 @@ class Scratch(threading.local):
         """Return an uninitialised array that stays valid until the next `reset`."""
         size = shape[0] * shape[1] * dtype.itemsize
         if self.used == len(self.buffers):
-            self.buffers.append(np.empty(max(size, TILE_BYTES), np.uint8))
+            self.buffers.append(np.empty(size, np.uint8))
         elif self.buffers[self.used].nbytes < size:
             self.buffers[self.used] = np.empty(size, np.uint8)
         raw = self.buffers[self.used][:size]
@@ -298,8 +299,25 @@ class Scratch(threading.local):
         return raw.view(dtype).reshape(shape)
 
 
-@contextmanager
-def raising_interrupts() -> Iterator[None]:
+class _RaisingInterrupts:
+    # a class, not a generator: it is entered at every prediction, and a generator takes four times as long
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if not isinstance(error, SystemError):
+            return
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, KeyboardInterrupt):
+                raise KeyboardInterrupt from error
+            cause = cause.__cause__
+
+
+_raising = _RaisingInterrupts()
+
+
+def raising_interrupts() -> AbstractContextManager[None]:
     """Raise KeyboardInterrupt where the code inside hid one behind a SystemError.
 
     Examples
@@ -311,15 +329,7 @@ def raising_interrupts() -> Iterator[None]:
     ...     print("stopped")
     stopped
     """
-    try:
-        yield
-    except SystemError as error:
-        cause: BaseException | None = error
-        while cause is not None:
-            if isinstance(cause, KeyboardInterrupt):
-                raise KeyboardInterrupt from error
-            cause = cause.__cause__
-        raise
+    return _raising
 
 
 def in_background(

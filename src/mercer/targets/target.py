@@ -230,17 +230,18 @@ def places_of(classes: Array, values: Array) -> Indices:
     """Places among sorted classes of labels that have been checked, (n,)."""
     try:
         codes = np.minimum(np.searchsorted(classes, values), len(classes) - 1)
-        known = np.broadcast_to(np.asarray(classes[codes] == values), values.shape)
+        known = np.asarray(classes[codes] == values)  # one answer for all if they cannot be compared
+        known = known if known.shape == values.shape else np.broadcast_to(known, values.shape)
     except TypeError:
         codes, known = np.zeros(len(values), dtype=np.intp), np.zeros(len(values), dtype=bool)
-    if not np.all(known):
+    if not known.all():
         strange = values[~known][0]
         raise TargetError(
             f"y has the label {strange!r}, which is not among the classes learned: "
             f"{', '.join(map(repr, classes[:10].tolist()))}{', ...' if len(classes) > 10 else ''}. Give "
             "labels that were there when the classifier was fitted."
         )
-    return codes.astype(np.intp)
+    return codes.astype(np.intp, copy=False)
 
 
 @dataclass(frozen=True, eq=False)

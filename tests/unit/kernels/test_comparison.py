@@ -1,6 +1,8 @@
 """Comparisons: shared bases, units, tiles, threads."""
 
+import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -194,3 +196,26 @@ def test_narrowed_comparisons_of_strings_and_tables():
     whole = table.prepare(table.pack(X))
     part = Comparison(table, whole, whole).narrow(rows, columns).at(slice(0, 2), slice(0, 3))
     np.testing.assert_allclose(part.value(table), table(X)[np.ix_(rows, columns)], rtol=1e-12)
+
+
+def test_the_points_of_a_model_are_prepared_once_and_forgotten_with_it(monkeypatch):
+    calls = []
+    real = operands.right_side
+    monkeypatch.setattr(operands, "right_side", lambda *a: calls.append(1) or real(*a))
+    own, new = Vectors.pack(X).owned(), Vectors.pack(X[:1] + 0.1)
+    base = Base("distance")
+    first, again = (Comparison(Gaussian(1.0), new, own).recipe((), base) for _ in range(2))
+    assert len(calls) == 1 and first.right is again.right and first.left is not again.left
+    gone = weakref.ref(first.right.points)
+    del first, again, own
+    gc.collect()
+    assert gone() is None
+
+
+def test_points_that_others_can_write_to_are_prepared_each_time():
+    data = X.copy()
+    borrowed, new = Vectors.pack(data), Vectors.pack(X[:1] + 0.1)
+    before = Gaussian(1.0)(new, borrowed)
+    data += 1.0
+    np.testing.assert_allclose(Gaussian(1.0)(new, borrowed), Gaussian(1.0)(X[:1] - 0.9, X), rtol=1e-13)
+    assert not np.allclose(before, Gaussian(1.0)(new, borrowed))

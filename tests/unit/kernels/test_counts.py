@@ -12,6 +12,16 @@ from mercer.kernels import counts as module
 from mercer.kernels.counts import count, overlap, renumbered, transposed
 
 
+@pytest.fixture(autouse=True, scope="module", params=["passes of NumPy", "loops"])
+def road(request):
+    """Every test runs both ways: that of few entries, and the compiled one of many."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "loops":
+            patch.setattr(module, "_SMALL", -1)
+            patch.setattr(module, "_PRODUCTS", -1)
+        yield
+
+
 def naive(values, bounds):
     distinct = sorted(set(values))
     rows = [values[a:b] for a, b in pairwise(bounds)]
@@ -95,7 +105,7 @@ def test_transposes_and_renumbers():
 
 def test_compiled_loops_are_plain_python_too():
     names = ("_rank_by_table", "_count_by_table", "_sort_by_digit", "_group", "_transpose", "_split_entries", "_fill")
-    names = (*names, "_largest_square", "_first", "_add_products", "_add_own")
+    names = (*names, "_largest_square", "_first", "_add_products")
     rng = np.random.default_rng(1)
     values, bounds = rng.integers(0, 5, 40), np.array([0, 15, 15, 40])
     A = sparse(rng, 20, 12, 0.2)
@@ -110,3 +120,21 @@ def test_compiled_loops_are_plain_python_too():
         out = np.empty((20, 20))
         overlap(A).tile(slice(0, 20), slice(0, 20), out)
     np.testing.assert_array_equal(out, a @ a.T)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("own", [True, False])
+def test_both_ways_give_the_same_bits(seed, own, monkeypatch):
+    rng = np.random.default_rng(seed)
+    A, B = (sp.csr_array(rng.uniform(size=(k, 30)) * (rng.uniform(size=(k, 30)) < 0.2)) for k in (20, 9))
+    found = []
+    for few in (2**15, -1):
+        monkeypatch.setattr(module, "_SMALL", few)
+        monkeypatch.setattr(module, "_PRODUCTS", few)
+        shared = overlap(A, None if own else B, 0.5 + np.arange(30.0) / 30.0)
+        out, part = np.empty((20, 20 if own else 9)), np.empty((7, 5))
+        shared.tile(slice(0, 20), slice(0, out.shape[1]), out)
+        shared.tile(slice(3, 10), slice(2, 7), part)
+        found.append((out, part))
+    assert all(np.array_equal(a, b) for a, b in zip(*found, strict=True))
+    np.testing.assert_allclose(found[0][0][3:10, 2:7], found[0][1], rtol=1e-13)  # a product of another shape

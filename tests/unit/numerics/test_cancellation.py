@@ -366,23 +366,17 @@ def test_python_twins_of_direct_sums(dtype):
     X, Z = rng.normal(size=(3, 5)).astype(dtype), rng.normal(size=(4, 5)).astype(dtype)
     w = rng.uniform(1, 2, 5).astype(dtype)
     compiled, twin = np.empty((3, 4), dtype), np.empty((3, 4), dtype)
-    for weights in (w, w[:0]):
-        operands.half_squares(X, Z, weights, compiled)
-        operands.half_squares.py_func(X, Z, weights, twin)
+    rows, panels = operands._padded(X), operands._panels(Z)
+    assert rows.shape == (3, 8) and panels.shape == (8, 4) and not rows[:, 5:].any() and not panels[5:].any()
+    for weights in (operands._padded(w[None])[0], w[:0]):
+        operands._half_squares(rows, panels, weights, compiled)
+        operands._half_squares.py_func(rows, panels, weights, twin)
         np.testing.assert_allclose(twin, compiled, rtol=1e-5)
-    operands.manhattan(X, Z, compiled)
-    operands.manhattan.py_func(X, Z, twin)
+    for out in (compiled, twin):
+        out.fill(0.0)
+    operands._add_sizes(rows, panels, compiled)
+    operands._add_sizes.py_func(rows, panels, twin)
     np.testing.assert_allclose(twin, compiled, rtol=1e-5)
-    panel, x, w4 = operands._lay_panels.py_func(Z), X[0, :4].copy(), w[:4].copy()
-    for function, extra in (
-        (operands._subtract_squares, ()),
-        (operands._subtract_weighted_squares, (w4,)),
-        (operands._add_sizes, ()),
-    ):
-        rows = np.zeros(4, dtype), np.zeros(4, dtype)
-        function(rows[0], x, panel, *extra)
-        function.py_func(rows[1], x, panel, *extra)
-        np.testing.assert_allclose(rows[1], rows[0], rtol=1e-5)
 
 
 rng = np.random.default_rng(0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mercer.numerics.operands import center_of, distance_operands, dot_operands, row_products
+from mercer.numerics.operands import beside, center_of, distance_operands, dot_operands, right_side, row_products
 
 X = np.random.default_rng(0).normal(size=(8, 5)) + 3.0
 Z = np.random.default_rng(1).normal(size=(6, 5)) + 3.0
@@ -90,3 +90,28 @@ def test_one_collection_gives_a_symmetric_matrix():
 def test_slices_that_begin_at_the_same_place():
     X = rng.normal(size=(20, 6))
     assert np.array_equal(row_products(X[:7], X, same=False), row_products(X[:7].copy(), X, same=False))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("scale", [None, SCALE])
+@pytest.mark.parametrize("factor", [0.0, 1e-300, 1e-30, 1.0, 1e30, 1e300])
+def test_a_side_made_once_is_to_the_bit_that_made_beside_the_other(dtype, scale, factor):
+    with np.errstate(over="ignore", under="ignore"):
+        points = (factor * X).astype(dtype)
+    points[~np.isfinite(points)] = 0.0
+    kept = right_side(Z.astype(dtype), scale)
+    assert kept is not None
+    found = beside(points, kept)
+    expected = distance_operands(points, Z.astype(dtype), center_of(Z.astype(dtype)), scale)
+    if found is None:  # its size is extreme, and the general way is taken
+        assert np.abs(points).max() > (1e30 if dtype is np.float64 else 1e10)
+        return
+    for one, other in zip(found, expected, strict=True):
+        assert one.unit == other.unit and one.largest == other.largest
+        for name in ("points", "half_norms", "source", "weights"):
+            assert np.array_equal(getattr(one, name), getattr(other, name))
+
+
+@pytest.mark.parametrize("points", [np.zeros((2, 5)), np.full((2, 5), 1e200), np.full((2, 5), 1e-200)])
+def test_a_side_of_extreme_size_is_not_kept(points):
+    assert right_side(points, None) is None

@@ -413,7 +413,7 @@ def _sort_tails(codes, offsets):
         _sort(codes, offsets[i] + 1, offsets[i + 1])
 
 
-@compiled
+@compiled(inline=True)
 def _sink(codes, begin, end, at):
     """Let a value sink in a heap until it is not below those under it."""
     value = codes[begin + at]
@@ -436,7 +436,7 @@ def _sort_by_heap(codes, begin, end):
         largest = codes[begin]
         codes[begin] = codes[last]
         codes[last] = largest
-        _sink(codes, begin, last, 0)
+        _sink(codes, begin, last, begin - begin)  # the place 0, whose type is not that of a constant
 
 
 @compiled

@@ -32,6 +32,9 @@ _DIGITS = 9  # of lengths per column: the order of a sum, or weights instead of 
 MEDIAN_ROWS = 1000  # the median distance is exact up to this many rows, and over as many chosen ones beyond
 
 
+_DISTANCE = Base("distance")
+
+
 class OneBase(Tiled):
     """A kernel on vectors that applies a profile to one base."""
 
@@ -111,13 +114,15 @@ class Radial(OneBase, DifferentiatedByTiles, DifferentiatedInInputs):
 
     def base(self) -> tuple[Base, float]:
         """Return the squared distance; length scales per column are part of it."""
+        if type(self.length_scale) is float:  # the usual case
+            return _DISTANCE, self.length_scale
         if isinstance(self.length_scale, str):
             raise ParameterError(
                 f"{self!r} is not fitted: its length scale is learned from training samples. "
                 "Use it in an estimator, call learn(samples), or give a number."
             )
         if np.ndim(self.length_scale) == 0:
-            return Base("distance"), float(self.length_scale)
+            return _DISTANCE, float(self.length_scale)
         return Base("distance", scale=tuple(map(float, self.length_scale))), 1.0
 
     def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:

@@ -106,7 +106,7 @@ _MOST = {4: 64.0, 8: 1e4}  # of s (a + b): errors of the exponent up to about 1e
 
 # "contract" forms the fused multiply-adds of the polynomial; it cannot break the rounding trick, because
 # (x + c) - c may not be reordered.
-@compiled(fastmath={"contract"})
+@compiled(fastmath={"contract"}, inline=True)
 def _exp64(x):
     shifted = x * _LOG2E64 + _ROUND64
     n = shifted - _ROUND64
@@ -125,7 +125,7 @@ def _exp64(x):
     return y
 
 
-@compiled(fastmath={"contract"})
+@compiled(fastmath={"contract"}, inline=True)
 def _exp32(x):
     shifted = x * _LOG2E32 + _ROUND32
     n = shifted - _ROUND32
@@ -146,7 +146,7 @@ def _exp(x):
     return _exp32(x) if x.dtype == np.float32 else _exp64(x)
 
 
-@compiled_overload(_exp)
+@compiled_overload(_exp, inline="always")
 def _compile_exp(x):
     if x == types.float32:
         return lambda x: _exp32(x)
@@ -456,8 +456,9 @@ def _power64(x):
     return from_bits(to_bits(y) + (to_bits(shifted) << 52))
 
 
-# "reassoc" lets the sum run in lanes: any order of a sum is equally exact.
-@compiled(fastmath={"contract", "reassoc"})
+# "reassoc" lets the sum run in lanes: any order of a sum is equally exact. Powers are functions of their own, since in
+# them nothing may be reordered.
+@compiled(fastmath={"contract", "reassoc"}, inline=True)
 def _row_sum32(row, a, b, v, factor):
     total = np.float32(0.0)
     zero = np.float32(0.0)
@@ -468,7 +469,7 @@ def _row_sum32(row, a, b, v, factor):
     return total
 
 
-@compiled(fastmath={"contract", "reassoc"})
+@compiled(fastmath={"contract", "reassoc"}, inline=True)
 def _row_sum64(row, a, b, v, factor):
     total = 0.0
     for j in range(row.size):
@@ -478,13 +479,13 @@ def _row_sum64(row, a, b, v, factor):
     return total
 
 
-@compiled
+@compiled(fastmath={"contract", "reassoc"})
 def _sums32(tile, a, b, v, factor, out):
     for i in range(tile.shape[0]):
         out[i] = _row_sum32(tile[i], a[i], b, v, factor)
 
 
-@compiled
+@compiled(fastmath={"contract", "reassoc"})
 def _sums64(tile, a, b, v, factor, out):
     for i in range(tile.shape[0]):
         out[i] = _row_sum64(tile[i], a[i], b, v, factor)
@@ -527,7 +528,7 @@ def _add_rows(row, data, indices, table):
             row[j] += x * z[j]
 
 
-@compiled
+@compiled(fastmath={"contract", "reassoc"})
 def _sparse_sums32(data, indices, starts, table, numbers, v, out):
     a, b, factor = numbers
     row = np.empty(table.shape[1], np.float32)
@@ -538,7 +539,7 @@ def _sparse_sums32(data, indices, starts, table, numbers, v, out):
         out[i] = _row_sum32(row, a[i], b, v, factor)
 
 
-@compiled
+@compiled(fastmath={"contract", "reassoc"})
 def _sparse_sums64(data, indices, starts, table, numbers, v, out):
     a, b, factor = numbers
     row = np.empty(table.shape[1])

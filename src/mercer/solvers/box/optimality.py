@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, get_lapack_funcs
 
 from mercer.arrays import Bools, Floats, Indices
 from mercer.errors import ParameterError
@@ -25,6 +25,7 @@ from mercer.solvers.box.face import centred
 
 __all__ = ["duality_gap", "movable", "multipliers", "project", "polish", "violation", "feasible", "is_cone"]
 
+_factorise, _solve = get_lapack_funcs(("potrf", "potrs"), dtype=np.float64)
 _MANY = 2048  # variables from which it matters how many of them are free at first
 
 _MARGIN = 1e-12  # of the width of a box: nearer than this to an end is at the end
@@ -52,9 +53,9 @@ def movable(problem: BoxQP, beta: Floats) -> tuple[Bools, Bools]:
     (array([False,  True,  True]), array([ True, False,  True]))
     """
     width = problem.upper - problem.lower
-    bounded = np.isfinite(width)
-    if not bounded.all():
-        width = np.where(bounded, width, np.max(np.abs(beta), initial=0.0))
+    if not width.sum() < np.inf:  # widths are not negative, so that only an infinite one, or overflow, has no sum
+        bounded = np.isfinite(width)
+        width = np.where(bounded, width, np.abs(beta).max(initial=0.0))
     margin = _MARGIN * width
     return beta > problem.lower + margin, beta < problem.upper - margin
 
@@ -80,7 +81,14 @@ def violation(problem: BoxQP, beta: Floats, gradient: Floats) -> float:
     2.0
     """
     ends = _ends(problem, beta, gradient)
+    if len(ends.largest_down) == 1:
+        return _not_negative(float(ends.largest_down[0]) - float(ends.smallest_up[0]))
     return float(np.max(ends.largest_down - ends.smallest_up, initial=0.0))
+
+
+def _not_negative(x: float) -> float:
+    """Return max(x, 0), and NaN for NaN."""
+    return 0.0 if x <= 0.0 else x
 
 
 def multipliers(problem: BoxQP, beta: Floats, gradient: Floats) -> Floats:
@@ -153,14 +161,16 @@ def duality_gap(problem: BoxQP, beta: Floats, product: Floats, rho: Floats | Non
     0.0
     """
     slope = product + problem.linear
-    ridge = np.broadcast_to(np.asarray(problem.ridge, dtype=np.float64), beta.shape)
+    ridge = np.asarray(problem.ridge, dtype=np.float64)  # one number or one for each
     if rho is None:
         rho = multipliers(problem, beta, slope + ridge * beta)
     if len(problem.total):
         slope = slope - (rho[0] if problem.group is None else rho[problem.group])
-    reach = 2.0 * np.max(np.abs(beta), initial=0.0)
-    lower = np.where(np.isfinite(problem.lower), problem.lower, -reach)
-    upper = np.where(np.isfinite(problem.upper), problem.upper, reach)
+    lower, upper = problem.lower, problem.upper
+    if not np.isfinite(upper - lower).all():
+        reach = 2.0 * np.max(np.abs(beta), initial=0.0)
+        lower = np.where(np.isfinite(lower), lower, -reach)
+        upper = np.where(np.isfinite(upper), upper, reach)
     bent = ridge > 0.0
     if bent.any():  # of these the minimum is finite whatever the box
         inside = -slope / np.where(bent, ridge, 1.0)
@@ -230,8 +240,8 @@ def _ends(problem: BoxQP, beta: Floats, gradient: Floats) -> _Ends:
     count = len(problem.total)
     if count <= 1:
         none = np.inf if count else 0.0
-        largest = np.max(gradient, where=down, initial=-none)
-        smallest = np.min(gradient, where=up, initial=none)
+        largest = gradient.max(where=down, initial=-none)
+        smallest = gradient.min(where=up, initial=none)
         if count:
             return _Ends(np.array([largest]), np.array([smallest]))
         return _Ends(np.array([largest, 0.0]), np.array([0.0, smallest]))
@@ -248,6 +258,10 @@ def _groups(problem: BoxQP) -> Indices:
 
 def _means(values: Floats, group: Indices, where: Bools, count: int) -> tuple[Floats, Bools]:
     """Means of the selected values per group, and which groups have any."""
+    if count == 1:
+        chosen = values[where]
+        # summed in order, as bincount does, and not by pairs
+        return np.bincount(group[: len(chosen)], chosen, 1) / max(len(chosen), 1), np.array([len(chosen) > 0])
     number = np.bincount(group[where], minlength=count)
     total = np.bincount(group[where], weights=values[where], minlength=count)
     return total / np.maximum(number, 1), number > 0
@@ -294,6 +308,8 @@ def _at_ends(problem: BoxQP) -> Floats:
 
 def is_cone(problem: BoxQP) -> bool:
     """Return whether every multiple of a feasible point is one: boxes from zero without an end, sums of zero."""
+    if np.isfinite(problem.upper - problem.lower).all():
+        return False
     ends = np.concatenate([problem.lower, problem.upper])
     return bool(np.isinf(ends).any() and ((ends == 0) | np.isinf(ends)).all() and not np.any(problem.total))
 
@@ -302,6 +318,8 @@ def feasible(problem: BoxQP, start: Floats | None) -> Floats:
     """A point of the box with the right sums: the start if it is one, else zeros filled up in order."""
     lower, upper, total = problem.lower, problem.upper, np.asarray(problem.total, dtype=np.float64)
     beta = np.zeros(len(problem.linear)) if start is None else np.array(start, dtype=np.float64)
+    if start is None and not total.any() and (lower <= 0).all() and (upper >= 0).all() and len(beta) <= _MANY:
+        return beta  # as it is
     beta = np.clip(beta, lower, upper)
     around = np.count_nonzero((lower < 0) & (upper > 0))
     if start is None and len(beta) > _MANY and around > 0.5 * len(beta) and np.isfinite(upper - lower).all():
@@ -352,7 +370,9 @@ def polish(problem: BoxQP, beta: Floats, g: Floats, most: int, halted: Callable[
     if not len(W) or len(W) > most:  # of too many none may be free
         return False
     K = np.asarray(gram.rows(W, W), dtype=np.float64)  # rows are always copies
-    K[np.diag_indices_from(K)] += np.broadcast_to(np.asarray(problem.ridge, dtype=np.float64), beta.shape)[W]
+    ridge = np.asarray(problem.ridge, dtype=np.float64)
+    ridge = ridge if ridge.ndim else np.full(len(beta), ridge)
+    np.einsum("ii->i", K)[:] += ridge[W]
     near = _Near(K, beta[W], g[W], (problem.lower[W], problem.upper[W]), group[W])
     near.solve(halted)
     change = near.beta - beta[W]
@@ -370,7 +390,6 @@ def polish(problem: BoxQP, beta: Floats, g: Floats, most: int, halted: Callable[
         gram.update(W[moved], change[moved], exact, rows=near_rows)
         part[near_rows] = exact
     gradient += part
-    ridge = np.broadcast_to(np.asarray(problem.ridge, dtype=np.float64), beta.shape)
     gradient[W[moved]] += ridge[W[moved]] * change[moved]
     if not violation(problem, trial, gradient) < before:
         return False
@@ -384,8 +403,12 @@ class _Near:
     def __init__(self, K: Floats, beta: Floats, g: Floats, box: tuple[Floats, Floats], group: Indices) -> None:
         self.K, self.beta, self.g = K, beta.copy(), g.copy()
         self.lower, self.upper = box
-        self.member = (group[:, None] == np.unique(group)).astype(np.float64)
-        self.group = np.argmax(self.member, axis=1)
+        one = len(group) and group[0] == group[-1] and (group == group[0]).all()
+        if one:  # as of every machine with one bias
+            self.member, self.group = np.ones((len(group), 1)), np.zeros(len(group), np.intp)
+        else:
+            self.member = (group[:, None] == np.unique(group)).astype(np.float64)
+            self.group = np.argmax(self.member, axis=1)
         self.free: Bools = (beta > self.lower) & (beta < self.upper)
         self.definite, self.level = True, 0  # what the blocks so far could be factored with
 
@@ -449,8 +472,12 @@ class _Near:
         """Solve with K_FF itself, where it is definite; None if it is not."""
         A = self.K.copy() if len(F) == len(self.K) else self.K[np.ix_(F, F)]
         try:
-            factor = in_background(cho_factor, A.T, False, True, work=len(A) ** 3 / 3.0)
-            solved = cho_solve(factor, np.column_stack([-self.g[F], B]))
+            factor, failed = in_background(_factorise, A.T, 0, 0, 1, work=len(A) ** 3 / 3.0)
+            if failed:
+                return None
+            right = np.empty((len(F), 1 + B.shape[1]), order="F")
+            right[:, 0], right[:, 1:] = -self.g[F], B
+            solved = _solve(factor, right, 0, 1)[0]
             c = np.linalg.solve(B.T @ solved[:, 1:], B.T @ solved[:, 0])
         except LinAlgError:
             return None

@@ -149,8 +149,10 @@ class _Run:
         self.whole = n <= self.order and (n <= 512 or cheap)
         self.lower, self.upper = problem.lower, problem.upper
         self.group = np.zeros(n, np.intp) if problem.group is None else problem.group
-        self.grouped = bool((np.diff(self.group) >= 0).all())  # variables of a group are adjacent
-        self.ridge = np.minimum(np.broadcast_to(np.asarray(problem.ridge, dtype=np.float64), (n,)), _STIFFEST)
+        # variables of a group are adjacent
+        self.grouped = problem.group is None or bool((self.group[1:] >= self.group[:-1]).all())
+        ridge = np.minimum(np.asarray(problem.ridge, dtype=np.float64), _STIFFEST)
+        self.ridge = ridge if ridge.ndim else np.full(n, ridge)
         self.beta = feasible(problem, start)
         self.g = problem.linear + self.ridge * self.beta
         dear = self.gram.entry_cost >= _DEAR and not self.whole
@@ -159,7 +161,7 @@ class _Run:
         if given is not None:
             self.memory = min(self.memory, parse_bytes(given) // 4)
         self.cache = RowCache(self.gram, self.memory) if dear else None
-        self.scale = float(np.max(np.abs(self.gram.diag()), initial=0.0))
+        self.scale = float(np.abs(self.gram.diag()).max(initial=0.0))
         self.error = self.gram.entry_error
         self.wander = 0.0  # sum of squares of what was added to the variables: so does rounding in float32 add up
         self.cone = is_cone(problem) and not self.ridge.any()
@@ -230,8 +232,7 @@ class _Run:
             self.recorded = len(self.rows)
             self.kept.offer(self.state)
             m, M = self._ends()
-            with np.errstate(invalid="ignore"):
-                gap = float(np.max(M - m, initial=0.0))
+            gap = _largest_gap(m, M)
             if self.active is None:
                 self.rows.append((self.objective(), gap, time.monotonic() - self.began))
             if gap <= tol:
@@ -491,7 +492,7 @@ class _Run:
         most, every = min(_POLISHED, self.order), np.arange(len(self.beta))
         rounding = _EPS * self.scale * float(np.abs(self.beta).sum())
         again = self.whole and rounding > _UNSEEN * self.options.tol
-        left = violation(self.problem, self.beta, self.g)
+        left = violation(self.problem, self.beta, self.g) if again else np.nan
         for _ in range(_POLISHES if again else 1):
             beta, g = self.beta.copy(), self.g.copy()
             if not polish(self.problem, self.beta, self.g, most, self._halted) or not again:
@@ -568,9 +569,7 @@ class _Run:
             self._recompute(np.arange(len(self.beta)))
         product = self.g - self.problem.linear - self.ridge * self.beta
         rho = multipliers(self.problem, self.beta, self.g)
-        m, M = self._ends()
-        with np.errstate(invalid="ignore"):
-            residual = float(np.max(M - m, initial=0.0))
+        residual = _largest_gap(*self._ends())
         self.rows.append((self.objective(), residual, time.monotonic() - self.began))
         details: dict[str, Any] = {
             "pairs moved": self.steps, "steps on the free variables": self.faces, "rounds": self.rounds,
@@ -582,3 +581,12 @@ class _Run:
             coef=self.beta, status=status, residual=residual, multipliers=rho, trace=Trace.of(self.rows),
             gap=duality_gap(self.problem, self.beta, product, rho), details=details, state=product,
         )  # fmt: skip
+
+
+def _largest_gap(m: Floats, M: Floats) -> float:
+    """Return the largest M - m over the groups, not less than zero; NaN if one is."""
+    if len(m) == 1:
+        gap = float(M[0]) - float(m[0])
+        return 0.0 if gap <= 0.0 else gap
+    with np.errstate(invalid="ignore"):
+        return float(np.max(M - m, initial=0.0))

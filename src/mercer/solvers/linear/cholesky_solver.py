@@ -14,6 +14,7 @@ import numpy as np
 
 from mercer.arrays import Floats, Indices
 from mercer.constraints import OneOf
+from mercer.gram.gram import Capability
 from mercer.numerics.cholesky import CholeskyFactor, require_finite, safe_cholesky
 from mercer.problems import LinearSystem, Solution, Status, Trace
 from mercer.solvers.linear.border import Border
@@ -27,7 +28,7 @@ _NOTHING = 64 * np.finfo(np.float64).eps  # what rounding leaves of a difference
 
 
 @runtime_checkable
-class HasDense(Protocol):
+class HasDense(Protocol, metaclass=Capability):
     """A Gram that can be written out as a matrix."""
 
     def to_dense(self) -> Floats:

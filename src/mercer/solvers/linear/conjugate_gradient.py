@@ -12,7 +12,7 @@ import numpy as np
 from mercer.arrays import Bools, Floats
 from mercer.constraints import Boolean, Integer, Interval, OneOf, Optional
 from mercer.errors import CapabilityError, NotPositiveDefinite
-from mercer.gram.gram import HasRows
+from mercer.gram.gram import Capability, HasRows
 from mercer.numerics.block_conjugate import block_solve
 from mercer.numerics.pivoting import Preconditioner, pivoted_cholesky
 from mercer.numerics.sketches import nystrom_sketch
@@ -31,7 +31,7 @@ _ROUNDING = 1e-10  # of the largest curvature: below it a negative one may be ro
 
 
 @runtime_checkable
-class HasProducts(Protocol):
+class HasProducts(Protocol, metaclass=Capability):
     """Anything that multiplies vectors and knows its diagonal, as every Gram does."""
 
     def __matmul__(self, V: Floats) -> Floats:

@@ -16,6 +16,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.constraints import Integer, Interval
 from mercer.errors import NotPositiveDefinite, ParameterError
+from mercer.gram.gram import Capability
 from mercer.losses import HasMean, Loss
 from mercer.problems import ConvexRisk, SmoothRisk, Solution, Status, Trace
 from mercer.runtime.tiling import Kept, kept_by
@@ -35,7 +36,7 @@ _INSIDE = ("first", "decrease", "rho_before", "r", "t", "inner")  # of conjugate
 
 
 @runtime_checkable
-class HasProducts(Protocol):
+class HasProducts(Protocol, metaclass=Capability):
     """Anything that multiplies vectors, as every Gram does."""
 
     def __matmul__(self, V: Floats) -> Floats:

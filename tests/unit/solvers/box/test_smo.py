@@ -13,7 +13,7 @@ from mercer.gram import Dense, Tiles
 from mercer.kernels import Gaussian, Linear, Multiquadric, NegativeDistance, Polynomial
 from mercer.problems import BoxQP, LinearSystem, Status
 from mercer.solvers import SMO, InteriorPoint
-from mercer.solvers.box import smo
+from mercer.solvers.box import smo, two_variables
 from tests.unit.solvers.machines import (
     INF,
     by_class,
@@ -510,9 +510,11 @@ def test_ends_as_source():
     box, group = (np.zeros(3), np.ones(3)), np.array([0, 0, 1])
     args = np.array([3.0, 1.0, 2.0]), np.array([0.0, 1.0, 0.5]), box, group
     for every in (np.zeros(0, np.intp), np.arange(3)):
-        for run in (smo.find_ends, smo.find_ends.py_func):
-            m, M = run(*args, every, 2)
-            assert m.tolist() == [3.0, 2.0] and M.tolist() == [1.0, 2.0]
+        m, M = smo.find_ends(*args, every, 2)
+        assert m.tolist() == [3.0, 2.0] and M.tolist() == [1.0, 2.0]
+        m, M = np.full(2, np.inf), np.full(2, -np.inf)
+        two_variables._find_ends.py_func(*args, every, m, M)
+        assert m.tolist() == [3.0, 2.0] and M.tolist() == [1.0, 2.0]
 
 
 def test_the_problem_is_not_written_to():

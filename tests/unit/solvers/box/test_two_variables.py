@@ -138,12 +138,13 @@ def test_searches_as_source(kind):
     mask = np.int32(7) if width == 32 else np.int64(7)
     g, lift, drop = p, np.zeros(q, kind), np.zeros(q, kind)
     lowest, partner = getattr(pairs, f"_lowest{width}"), getattr(pairs, f"_partner{width}")
-    i = lowest.py_func(g, lift, kind(0.0), mask)
-    assert i == lowest(g, lift, kind(0.0), mask) == np.argmin(g)
+    every, last = (np.uint64(0), np.uint64(q)), (np.uint64(2), np.uint64(q))
+    assert lowest.py_func(g, lift, last, kind(0.0), mask) == np.argmin(g[2:])
+    i = lowest.py_func(g, lift, every, kind(0.0), mask)
+    assert i == lowest(g, lift, every, kind(0.0), mask) == np.argmin(g)
     diagonal = np.diagonal(K).copy()
-    pair = g[i], diagonal[i]
-    j, worst = partner.py_func(g, drop, K[i], diagonal, pair, mask)
-    assert (j, worst) == partner(g, drop, K[i], diagonal, pair, mask)
+    j, worst = partner.py_func(g, drop, K, diagonal, i, every, mask)
+    assert (j, worst) == partner(g, drop, K, diagonal, i, every, mask)
     assert worst == g.max() - g.min()
     gain = (g - g[i]) ** 2 / np.maximum(diagonal[i] + diagonal - 2 * K[i], 1e-12)
     assert gain[j] == pytest.approx(float(gain.max()), rel=1e-4)
@@ -162,7 +163,7 @@ def test_small_helpers_as_source():
     K = np.array([[1.0, 1.0], [1.0, 1.0]])
     assert pairs._curvature.py_func(K, np.diagonal(K), 0, 1) == 1e-12
     g = np.zeros(2)
-    pairs._follow.py_func(g, np.array([1.0, 2.0]), np.array([0.0, 1.0]), 2.0)
+    pairs._follow.py_func(g, np.array([[1.0, 2.0], [0.0, 1.0]]), 0, 1, 2.0)
     assert g.tolist() == [2.0, 2.0]
 
 
