@@ -95,6 +95,7 @@ exports: .venv/.stamp
 docs: exports .venv/.stamp-docs
 	@for page in catalogue equations performance reference trust; do $(BIN)/python -m docs.make_$$page; done
 	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --jobs $(WORKERS) --builder html docs build/docs
+	@$(BIN)/python -m docs.check_links build/docs
 	@echo "The documentation is in build/docs/index.html"
 
 # Files with public names are checked at every test, but for those whose arithmetic on arrays takes the checker minutes;

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from docs import make_catalogue, make_equations, make_performance, make_reference, make_trust
+from docs import check_links, make_catalogue, make_equations, make_performance, make_reference, make_trust
 from docs.pages import cell, outdated, table
 from mercer import catalogue
 from mercer.cli.application import application
@@ -248,3 +248,18 @@ def test_kernels_stand_by_what_they_compare():
 
 def test_tables_are_markdown():
     assert table(["a", "b"], [["1", cell("x|y")]]) == "| a | b |\n| --- | --- |\n| 1 | x\\|y |\n"
+
+
+def test_links_that_lead_nowhere_are_found(tmp_path, capsys):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "picture.png").touch()
+    (tmp_path / "index.html").write_text('<h1 id="top">x</h1> <a href="a/b.html#here">b</a> <img src="picture.png">')
+    (tmp_path / "a" / "b.html").write_text('<p id="here"> <a href="../index.html#top">x</a> <a href="mailto:x">')
+    assert check_links.main(tmp_path) == 0
+    (tmp_path / "a" / "b.html").write_text('<p id="there"> <a href="#here">x</a> <img src="../none.png">')
+    assert check_links.main(tmp_path) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "a/b.html: #here",
+        "a/b.html: ../none.png",
+        "index.html: a/b.html#here",
+    ]
