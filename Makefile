@@ -93,8 +93,9 @@ exports: .venv/.stamp
 
 # Pages made from the classes are written first; any warning is an error.
 docs: exports .venv/.stamp-docs
-	@for page in catalogue equations performance reference; do $(BIN)/python -m docs.make_$$page; done
+	@for page in catalogue equations performance reference trust; do $(BIN)/python -m docs.make_$$page; done
 	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --jobs $(WORKERS) --builder html docs build/docs
+	@$(BIN)/python -m docs.check_links build/docs
 	@echo "The documentation is in build/docs/index.html"
 
 # Files with public names are checked at every test, but for those whose arithmetic on arrays takes the checker minutes;
@@ -144,8 +145,9 @@ portable: .venv/.stamp-dev
 peers: .venv/.stamp-dev
 	@$(BIN)/python -m tests.peers.run $(ONLY)
 
+# What was measured is kept in benchmarks/results/trust.json, from which a page of the documentation is made.
 trust: .venv/.stamp-dev
-	@$(BIN)/python -m tests.trust.scorecard
+	@status=0; $(BIN)/python -m tests.trust.scorecard || status=$$?; $(BIN)/python -m docs.make_trust --keep; exit $$status
 
 # What may fail comes first, what takes a night comes last; the scorecard is in build/scorecard.json.
 release: test types timing slow docs peers studio deep probes levels kills portable trust

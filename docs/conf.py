@@ -6,7 +6,7 @@ from pathlib import Path
 import mercer
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "_extensions"))
+sys.path[:0] = [str(HERE / "_extensions"), str(HERE.parent)]
 
 project = "mercer"
 author = "The mercer developers"
@@ -45,7 +45,7 @@ sphinx_gallery_conf = {
         f"gallery/{name}"
         for name in (
             *("kernels", "objects", "machines", "processes", "geometry", "inference", "scale", "several", "outputs"),
-            "experiments",
+            *("figures", "experiments"),
         )
     ],
     "within_subsection_order": "FileNameSortKey",

@@ -18,6 +18,7 @@ class Measured(NamedTuple):
     load: float
     size: str
     contenders: list[dict[str, Any]]
+    machine: dict[str, Any]
 
 
 def newest(path: Path) -> dict[str, Measured]:
@@ -29,7 +30,8 @@ def newest(path: Path) -> dict[str, Measured]:
             continue
         for name, contenders in run["rows"].items():
             if name not in found or run["time"] > found[name].time:
-                found[name] = Measured(run["time"], run["machine"]["load"], run["sizes"].get(name, ""), contenders)
+                size, machine = run["sizes"].get(name, ""), run["machine"]
+                found[name] = Measured(run["time"], machine["load"], size, contenders, machine)
     return dict(sorted(found.items()))
 
 
@@ -54,13 +56,30 @@ def lines(rows: dict[str, Measured]) -> list[list[str]]:
     return found
 
 
+def processor(rows: dict[str, Measured]) -> str:
+    """Return the name of the processor and the number of its cores."""
+    machine = next(iter(rows.values())).machine
+    return f"{machine['cpu']}, {machine['cores']} cores"
+
+
+def told(rows: dict[str, Measured], found: list[list[str]]) -> str:
+    """Return with which versions was measured, and which bars were missed."""
+    machine = max(rows.values(), key=lambda row: row.time).machine
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items() if name != "mercer")
+    memory = f"{machine['memory_gib']} GiB of memory, {machine['system']}"
+    missed = [f"{name} beside {peer}" for name, _, peer, *_, bar, _ in found if "missed" in bar]
+    losses = f"{len(missed)} of {len(found)} comparisons miss their bar: {', '.join(missed)}." if missed else ""
+    return f"{memory}; {versions}. {losses or 'No bar is missed.'}\n"
+
+
 def page() -> str:
     """Return the whole page."""
     parts = [_INTRODUCTION]
     header = ["row", "size", "peer", "mercer", "the peer", "ratio", "bar", "measured"]
     for path in sorted(RESULTS.glob("*.jsonl")):
-        if found := lines(newest(path)):
-            parts += [f"## {path.stem.replace('-', ' ')}\n", table(header, found)]
+        rows = newest(path)
+        if found := lines(rows):
+            parts += [f"## {processor(rows)}\n", told(rows, found), table(header, found)]
     return WIDE + "\n".join(parts)
 
 

@@ -82,7 +82,7 @@ def converted(node: nodes.Element, block: bool) -> str:
 
 def visit_inline(self, node: nodes.math) -> None:
     """Write a formula in a line."""
-    self.body.append(converted(node, block=False))
+    self.body.append(f'<span class="formula">{converted(node, block=False)}</span>')
     raise nodes.SkipNode
 
 

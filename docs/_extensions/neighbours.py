@@ -1,14 +1,22 @@
-"""Each page of a class tells what else it is called, so that the search finds it, and what to use instead, and when.
+"""Each page of a class or function tells what else it is called, so that the search finds it, and its neighbours.
 
-Other names are those of the catalogue. Neighbours of the most used classes are listed here by hand; the others get the
-classes of the same file, with their first sentences.
+What to use instead of the most used classes, and when, is listed here by hand. The others get what is most like them,
+in the same file or the same folder, each with its first sentence.
 """
 
+import functools
+import importlib
 import inspect
+import re
+from typing import NamedTuple
 
+from plain_docstrings import escaped
 from sphinx.application import Sphinx
 
+from docs.make_reference import MODULES, exists
 from mercer import catalogue
+
+MOST = 4  # neighbours of a page
 
 # class -> (another, when to use that instead)
 INSTEAD = {
@@ -89,39 +97,100 @@ INSTEAD = {
 }
 
 
+class Page(NamedTuple):
+    """A class or function that has a page: where it is documented and defined, and what it is for."""
+
+    name: str
+    home: str
+    summary: str
+
+    @property
+    def link(self) -> str:
+        """A reference to the page."""
+        return f":py:obj:`~{self.name}`"
+
+    @property
+    def words(self) -> frozenset[str]:
+        """Words of the name and of the first sentence, the frequent ones left out."""
+        name = re.sub(r"([a-z])([A-Z])|_", r"\1 \2", self.name.rpartition(".")[2])
+        return frozenset(re.findall(r"[a-z]{4,}", f"{name} {self.summary}".lower()))
+
+
+@functools.cache
+def documented() -> dict[int, Page]:
+    """Return all pages by the identity of what they are about; what is exported twice has its first page."""
+    found: dict[int, Page] = {}
+    for module in filter(exists, MODULES):
+        package = importlib.import_module(module)
+        for name in package.__all__:
+            member = getattr(package, name)
+            if inspect.isclass(member) or inspect.isroutine(member):
+                paragraph = " ".join((inspect.getdoc(member) or "").partition("\n\n")[0].split())
+                sentence = re.split(r"(?<=[.])\s", paragraph)[0].rstrip(".:")
+                found.setdefault(id(member), Page(f"{module}.{name}", member.__module__, sentence))
+    return found
+
+
 def link(name: str) -> str:
     """Return a reference to the page of a class."""
     row = catalogue.named(name)
     assert row is not None, f"{name} does not exist"
-    package = row.cls.__module__.split(".")[1]
-    return f":py:class:`~mercer.{row.name}`" if package == "estimators" else f":py:class:`~mercer.{package}.{row.name}`"
+    return documented()[id(row.cls)].link
 
 
-def advice(cls: type) -> list[str]:
-    """Return the lines that are added to the page of a class: other names, and neighbours."""
-    row = next((row for row in catalogue._all() if row.cls is cls), None)
-    if row is None:
+def nearest(page: Page) -> list[Page]:
+    """Return what is most like a page: in the same file before the same folder, by common words."""
+    folder = page.home.rpartition(".")[0]
+
+    def distance(other: Page) -> tuple[bool, float, str]:
+        shared = len(page.words & other.words) / max(1, len(page.words | other.words))
+        return other.home != page.home, -shared, other.name
+
+    others = [one for one in documented().values() if one.name != page.name]
+    near = [one for one in others if one.home == page.home or one.home.rpartition(".")[0] == folder]
+    package = page.name.rpartition(".")[0]  # of what another library defines
+    return sorted(near or [one for one in others if one.name.startswith(f"{package}.")], key=distance)[:MOST]
+
+
+def names_of(member: object) -> list[str]:
+    """Return what a class is called in the literature besides its name."""
+    row = next((row for row in catalogue._all() if row.cls is member), None)
+    return [other for other, own in catalogue.synonyms().items() if row is not None and own == row.name]
+
+
+def advice(member: object) -> list[str]:
+    """Return the lines that are added to the page of a class or function: other names, and neighbours."""
+    page = documented().get(id(member))
+    if page is None:
         return []
-    others = [other for other, own in catalogue.synonyms().items() if own == row.name]
+    row = next((row for row in catalogue._all() if row.cls is member), None)
+    others = names_of(member)
     lines = [f"Also called {', '.join(others)}.", ""] if others else []
-    if row.name in INSTEAD:
+    if row is not None and row.name in INSTEAD:
         listed = "; ".join(f"{link(name)} if {when}" for name, when in INSTEAD[row.name])
         return [*lines, f"**Use instead**: {listed}.", ""]
-    siblings = [one for one in catalogue._all() if one.cls.__module__ == cls.__module__ and one.cls is not cls]
-    if siblings:
-        lines += [f"**Neighbours**: {', '.join(link(one.name) for one in siblings[:6])}.", ""]
+    if near := nearest(page):
+        told = [f"* {one.link}: {escaped(one.summary)}" for one in near]
+        lines += ["**Neighbours**, of which one may fit better:", "", *told, ""]
     return lines
 
 
 def added(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """Put the advice after the first paragraph of the docstring of a class."""
-    if what == "class" and inspect.isclass(obj):
+    """Put the advice after the first paragraph of the docstring."""
+    if what in ("class", "function", "exception"):
         text = advice(obj)
         end = next((place for place, line in enumerate(lines) if not line.strip()), len(lines))
         lines[end:end] = ["", *text] if text else []
 
 
+def indexed(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Enter the other names into the index, which the search shows before pages that only contain a word."""
+    for other in names_of(obj) if what == "class" else ():
+        lines[:0] = [f".. index:: {other.replace(';', ',').replace('!', '')}", ""]
+
+
 def setup(app: Sphinx) -> dict:
-    """Listen after prose was made plain, and before numpydoc reads it."""
+    """Listen after prose was made plain, and before numpydoc reads it; numpydoc would read an index of its own."""
     app.connect("autodoc-process-docstring", added, priority=200)
+    app.connect("autodoc-process-docstring", indexed, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

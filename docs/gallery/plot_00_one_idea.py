@@ -9,8 +9,9 @@ in the plane, words, molecules, and a curve with error bars. Only the kernel cha
 import matplotlib.pyplot as plt
 import numpy as np
 
-from mercer import SVC, GaussianProcessRegressor, KernelPCA
+from mercer import SVC, GaussianProcessRegressor
 from mercer.kernels import Gaussian, Spectrum, WeisfeilerLehman
+from mercer.plots import EmbeddingDisplay
 
 chance = np.random.default_rng(0)
 figure, axes = plt.subplots(1, 4, figsize=(13, 3.3), layout="constrained")
@@ -27,17 +28,6 @@ axes[0].contourf(*grid, value, levels=np.linspace(-3.5, 3.5, 15), cmap="PuOr", a
 axes[0].contour(*grid, value, levels=[-1, 0, 1], colors="k", linewidths=[0.6, 1.4, 0.6], linestyles=["--", "-", "--"])
 axes[0].scatter(*X.T, c=side, cmap="PuOr", edgecolor="k", linewidth=0.4, s=18)
 axes[0].set(title="points: a support vector machine", xticks=[], yticks=[])
-
-# Words: their principal components, by the letters and pairs of letters that they share.
-
-words = ["house", "garden", "trousers", "couch", "talo", "talvi", "ikkuna", "puutarha"]
-words += ["casa", "strada", "cucina", "acqua"]
-places = KernelPCA((Spectrum(1) + Spectrum(2)).normalized(), n_components=2).fit_transform(words)
-for word, (x, y) in zip(words, places, strict=True):
-    axes[1].text(x, y, word, ha="center", va="center", fontsize=9)
-low, high = places.min(axis=0) - 0.15, places.max(axis=0) + 0.15
-axes[1].set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xticks=[], yticks=[])
-axes[1].set_title("words: common letters")
 
 # Graphs: random trees, and the same with more edges that close rings, compared by the neighbourhoods of nodes.
 
@@ -67,4 +57,11 @@ axes[3].fill_between(s, mean - 2 * std, mean + 2 * std, color="C0", alpha=0.2, l
 axes[3].plot(s, mean, color="C0")
 axes[3].plot(t, seen, "k.", markersize=5)
 axes[3].set(xticks=[], yticks=[], title="a curve: a Gaussian process")
+
+# Words: their principal components, by the letters and pairs of letters that they share. Names go where there is room.
+
+words = ["house", "garden", "trousers", "couch", "talo", "talvi", "ikkuna", "puutarha"]
+words += ["casa", "strada", "cucina", "acqua"]
+EmbeddingDisplay.from_kernel((Spectrum(1) + Spectrum(2)).normalized(), words, ax=axes[1])
+axes[1].set(xticks=[], yticks=[], xlabel="", ylabel="", title="words: common letters")
 plt.show()

@@ -18,7 +18,7 @@ from typing import Any
 
 from mercer.constraints import Constraint, is_real
 from mercer.errors import MemoryBudgetError, ParameterError
-from mercer.notebooks import table
+from mercer.notebooks import array, table
 
 Memory = int | float | str | None  # a budget: bytes, text such as "2GB", or what is free
 SHARE = 0.7  # of what is free: the rest is for the interpreter, the page cache and other processes
@@ -184,9 +184,15 @@ class Plan:
         lines = [f"{self.what}: {format_bytes(self.total)}"]
         return "\n".join(lines + [f"  {name}: {format_bytes(size)}" for name, size in self.buffers.items()])
 
-    def _repr_html_(self) -> str:
+    def _cells(self) -> tuple[str, list[tuple[str, str]]]:
         rows = [(name, format_bytes(size)) for name, size in self.buffers.items()]
-        return table(f"{self.what}: {format_bytes(self.total)}", rows)
+        return f"{self.what}: {format_bytes(self.total)}", rows
+
+    def _repr_html_(self) -> str:
+        return table(*self._cells())
+
+    def _repr_latex_(self) -> str:
+        return array(*self._cells())
 
     def require(self, memory: Memory) -> Plan:
         """Return the plan if it fits the budget, otherwise raise MemoryBudgetError with the alternatives."""

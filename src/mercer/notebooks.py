@@ -1,4 +1,4 @@
-"""What notebooks show instead of a line of text: small tables and curves as HTML, without a plotting library."""
+"""What notebooks show instead of a line of text: tables and curves as HTML, tables as LaTeX for print; no plotting."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = ["curve", "heat_map", "number", "table"]
+__all__ = ["array", "curve", "heat_map", "number", "table"]
 
 _WIDTH, _HEIGHT = 220, 80
 
@@ -37,6 +37,26 @@ def table(title: str, rows: Iterable[tuple[str, Any]], note: str = "") -> str:
     )
     tail = f"<p>{html.escape(note)}</p>" if note else ""
     return f"<div><b>{html.escape(title)}</b><table><tbody>{cells}</tbody></table>{tail}</div>"
+
+
+def array(title: str, rows: Iterable[tuple[str, Any]], note: str = "") -> str:
+    r"""Return the same table as LaTeX, for notebooks that are printed; whatever is given is escaped.
+
+    Examples
+    --------
+    >>> print(array("A plan", [("Gram matrix", "8 MB")]))
+    $$\begin{array}{ll}\textbf{A plan} & \\ \hline \text{Gram matrix} & \text{8 MB}\end{array}$$
+    """
+    lines = [rf"\text{{{_plain(name)}}} & \text{{{_plain(number(value))}}}" for name, value in rows]
+    lines += [rf"\text{{{_plain(note)}}} & "] if note else []
+    head = rf"\textbf{{{_plain(title)}}} & \\ \hline "
+    return rf"$$\begin{{array}}{{ll}}{head}" + r" \\ ".join(lines) + r"\end{array}$$"
+
+
+def _plain(text: str) -> str:
+    """Return text in which no character means anything to LaTeX."""
+    marks = {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
+    return "".join(marks.get(letter, f"\\{letter}" if letter in "#$%&_{}" else letter) for letter in text)
 
 
 def curve(values: Sequence[float]) -> str:

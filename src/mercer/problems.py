@@ -79,7 +79,7 @@ class BoxQP:
     :math:`f = \sum_i \beta_i k(x_i, \cdot) + b`, and the bias follows from the multipliers
     :math:`\rho_g` of the sums, :math:`K\beta + r\beta + p = \rho_g` where a variable is inside its box.
 
-    Seed: [HSS] Eqs. (79), (81), (84), (87); [STS] Eq. (69).
+    Seed: [HSS] Eqs. (79), (81), (84), (87); [STS] Eqs. (68)-(69), (71).
 
     Parameters
     ----------

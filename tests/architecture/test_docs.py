@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from docs import make_catalogue, make_equations, make_performance, make_reference
+from docs import check_links, make_catalogue, make_equations, make_performance, make_reference, make_trust
 from docs.pages import cell, outdated, table
 from mercer import catalogue
 from mercer.cli.application import application
@@ -44,7 +44,7 @@ def name_of(path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    "script", [make_catalogue, make_performance, make_reference], ids=lambda script: script.__name__
+    "script", [make_catalogue, make_performance, make_reference, make_trust], ids=lambda script: script.__name__
 )
 def test_generated_pages_are_up_to_date(script):
     assert not outdated(pages_of(script)), f"run: python -m {script.__name__}"
@@ -176,7 +176,21 @@ def test_neighbours_exist_and_other_names_are_told(monkeypatch):
     told = neighbours.advice(catalogue.named("Gaussian").cls)
     assert "RBF" in told[0]
     assert "~mercer.kernels.Matern" in told[2]
-    assert "~mercer.kernels.Wendland" in neighbours.advice(catalogue.named("Epanechnikov").cls)[-2]
+    assert "~mercer.kernels.Wendland`: Wendland kernel" in "\n".join(
+        neighbours.advice(catalogue.named("Epanechnikov").cls)
+    )
+    alone = [page.name for page in neighbours.documented().values() if not neighbours.nearest(page)]
+    assert len(neighbours.documented()) > 700 and not alone
+
+
+def test_pages_of_modules_open_with_their_purpose_and_neighbours():
+    names = [name for name in make_reference.MODULES if make_reference.exists(name)]
+    assert set(names) <= set(make_reference.PURPOSES) == set(make_reference.MODULES)
+    for name in names:
+        purpose, others = make_reference.PURPOSES[name]
+        head = make_reference.page(name).partition("```")[0]
+        assert purpose in head and others
+        assert {other for other, _ in others} <= {*names} - {name}
 
 
 def test_performance_tells_losses_too(tmp_path):
@@ -184,13 +198,39 @@ def test_performance_tells_losses_too(tmp_path):
         {"contender": "mercer", "figure": 2.0, "unit": "s"},
         {"contender": "peer", "figure": 1.0, "unit": "s", "ratio": 0.5, "bar": ">= 1", "met": False},
     ]
-    run = {"quick": False, "time": "2026-01-02", "machine": {"load": 0.1}, "sizes": {"a": "n = 3"}, "rows": {"a": rows}}
+    machine = {"load": 0.1, "cpu": "EPYC 1", "cores": 2, "memory_gib": 8, "system": "Linux", "versions": {"numpy": "2"}}
+    run = {"quick": False, "time": "2026-01-02", "machine": machine, "sizes": {"a": "n = 3"}, "rows": {"a": rows}}
     path = tmp_path / "cpu.jsonl"
     older = {**run, "time": "2026-01-01", "rows": {"a": []}}
     quick = {**run, "time": "2026-01-03", "quick": True, "rows": {"a": []}}
     path.write_text("\n".join(json.dumps(one) for one in (older, run, quick)))
-    found = make_performance.lines(make_performance.newest(path))
+    rows = make_performance.newest(path)
+    found = make_performance.lines(rows)
     assert found == [["`a`", "n = 3", "peer", "2 s", "1 s", "0.5", ">= 1, **missed**", "2026-01-02"]]
+    head = make_performance.told(rows, found)
+    assert make_performance.processor(rows) == "EPYC 1, 2 cores"
+    assert head.startswith("8 GiB") and "1 of 1 comparisons miss their bar: `a` beside peer" in head
+
+
+def test_trust_shows_what_is_there_and_what_is_not():
+    machine = {"processor": "EPYC 1", "python": "3.12"}
+    good = {"goal": 1, "name": "a", "met": True, "figure": "3 | 3", "seconds": 1}
+    bad = {"goal": 2, "name": "b", "met": False, "figure": "1 bad", "seconds": 1}
+    none = {"goal": 3, "name": "c", "met": None, "figure": "not measured", "seconds": 0}
+    first = make_trust.merged([], {"machine": machine, "rows": [good, bad, none]}, "2026-01-01", "abc")
+    page = make_trust.page(first)
+    assert "Of 3 goals 1 are met, 1 missed and 1 not measured." in page
+    assert r"| 1 | a | met | 3 \| 3 | 2026-01-01 | EPYC 1, Python 3.12 |" in page
+    assert "| 3 | c |  | not measured |  |  |" in page
+    later = [{**good, "met": None}, {**bad, "met": True, "figure": "0 bad"}, {**none, "name": "C"}, {**none, "goal": 4}]
+    again = make_trust.merged(first, {"machine": machine, "rows": later}, "2026-02-02", "def")
+    assert [(row["met"], row.get("measured")) for row in again] == [
+        (True, "2026-01-01"),
+        (True, "2026-02-02"),
+        (None, None),
+        (None, None),
+    ]
+    assert again[2]["name"] == "C"
 
 
 def test_costs_in_the_catalogue_are_whole():
@@ -208,3 +248,18 @@ def test_kernels_stand_by_what_they_compare():
 
 def test_tables_are_markdown():
     assert table(["a", "b"], [["1", cell("x|y")]]) == "| a | b |\n| --- | --- |\n| 1 | x\\|y |\n"
+
+
+def test_links_that_lead_nowhere_are_found(tmp_path, capsys):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "picture.png").touch()
+    (tmp_path / "index.html").write_text('<h1 id="top">x</h1> <a href="a/b.html#here">b</a> <img src="picture.png">')
+    (tmp_path / "a" / "b.html").write_text('<p id="here"> <a href="../index.html#top">x</a> <a href="mailto:x">')
+    assert check_links.main(tmp_path) == 0
+    (tmp_path / "a" / "b.html").write_text('<p id="there"> <a href="#here">x</a> <img src="../none.png">')
+    assert check_links.main(tmp_path) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "a/b.html: #here",
+        "a/b.html: ../none.png",
+        "index.html: a/b.html#here",
+    ]

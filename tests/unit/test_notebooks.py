@@ -36,3 +36,26 @@ def test_all_kernels_by_domain():
     assert dict(mercer.all_estimators())["SVC"] is mercer.SVC
     with pytest.raises(mercer.errors.ParameterError, match="accepted are"):
         mercer.all_kernels("numbers")
+
+
+def test_tables_for_print_are_escaped():
+    text = notebooks.array("50 % of x_1", [("a & b", 0.5), ("c", "\\\\ {d}^2")], note="#1 $")
+    assert text.startswith(r"$$\begin{array}{ll}\textbf{50 \% of x\_1} & \\ \hline \text{a \& b} & \text{0.5} \\ ")
+    assert r"\text{\textbackslash{}\textbackslash{} \{d\}\textasciicircum{}2} \\ \text{\#1 \$} & \end{array}$$" in text
+
+
+def test_what_is_shown_in_print_is_what_is_shown_on_the_screen():
+    chance = np.random.default_rng(0)
+    X, y = chance.normal(size=(30, 1)), np.arange(30) % 2
+    machine = mercer.SVC(Gaussian(1.0)).fit(X, y)
+    result = mmd_test(X, X + 1.0, random_state=0, n_permutations=99)
+    several = aggregated_test(X, X + 1.0, random_state=0, n_permutations=99)
+    shown = {
+        "7.6 MiB": Plan("a fit", {"Gram matrix": 8_000_000}),
+        f"{machine.solution_.residual:.4g}": machine.solution_,
+        f"{result.p_value:.4g}": result,
+        f"{several.statistic:.4g}": several,
+        "Certificate of": machine.certificate(X, y, cv=None, prior=None),
+    }
+    for text, thing in shown.items():
+        assert text in thing._repr_html_() and text in thing._repr_latex_()

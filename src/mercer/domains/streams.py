@@ -48,7 +48,7 @@ class Stream(Vectors):
     columns is made. ``gram=IncompleteCholesky()`` holds a factor of all rows, 8 bytes for each row and column of it;
     ``Nystrom(rank, tol=)`` reaches a tolerance without one.
 
-    Seed: [STS] Eqs. (15)-(16), the primal form, which needs sums over samples alone.
+    Seed: [STS] Eq. (5), the primal form, which needs sums over samples alone.
 
     Parameters
     ----------

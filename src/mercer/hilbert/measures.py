@@ -70,7 +70,7 @@ class Sampled(Measure):
 
     .. math:: \nu = \sum_j w_j \, \delta_{x_j} \Big/ \sum_j w_j
 
-    Seed: [KIKS] Eq. (8), where the integral is replaced by the mean over the sample; [SS] Eq. (103).
+    Seed: [SS] Eq. (103), whose integral is then the mean over the sample; [KIKS] Eq. (12) is its eigenvectors.
 
     Parameters
     ----------

@@ -203,7 +203,7 @@ def mercer_expansion(
 
     The integral is a sum over the measure's points (Nystrom's method): exact for a sample, by quadrature otherwise.
 
-    Seed: [SS] Eqs. (102)-(107); [KIKS] Eq. (8).
+    Seed: [SS] Eqs. (102)-(107); [KIKS] Eq. (12) for a sample.
 
     Parameters
     ----------

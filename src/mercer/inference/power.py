@@ -23,10 +23,11 @@ from mercer.inference.forms import packed, pair, paired, pooled, represent
 from mercer.inference.options import Limits, limits_of, part_of, resources_of, tell
 from mercer.inference.permutations import permuted_hsic, permuted_mmd
 from mercer.inference.relative import hsic_deviation, mmd_deviation
-from mercer.inference.result import Null, TestResult, result_table
+from mercer.inference.result import Null, TestResult, found_by
 from mercer.inference.tests import generator, hsic_test, mmd_test
 from mercer.kernels import Gaussian
 from mercer.kernels.foreign import KernelLike
+from mercer.notebooks import array, table
 
 __all__ = ["AggregatedResult", "aggregated_test", "held_out_test", "hsic_power", "mmd_power"]
 __public__ = __all__
@@ -251,7 +252,10 @@ class AggregatedResult(NamedTuple):
     p_values: Floats
 
     def _repr_html_(self) -> str:
-        return result_table("Test with several kernels", self)
+        return table("Test with several kernels", found_by(self))
+
+    def _repr_latex_(self) -> str:
+        return array("Test with several kernels", found_by(self))
 
 
 def aggregated_test(

@@ -14,9 +14,9 @@ from scipy.special import gammaincc, gammaincinv, ndtr, ndtri
 
 from mercer.arrays import Floats
 from mercer.errors import DomainError
-from mercer.notebooks import table
+from mercer.notebooks import array, table
 
-__all__ = ["Null", "TestResult", "result_table"]
+__all__ = ["Null", "TestResult", "found_by"]
 __public__ = ["Null", "TestResult"]
 
 _TIE = 1e-9  # relative: draws nearer than this to the statistic are taken to be equal to it
@@ -140,15 +140,18 @@ class TestResult(NamedTuple):
     __test__ = False  # not a class of tests, for pytest
 
     def _repr_html_(self) -> str:
-        return result_table("Test", self)
+        return table("Test", found_by(self))
+
+    def _repr_latex_(self) -> str:
+        return array("Test", found_by(self))
 
 
-def result_table(title: str, result: Any) -> str:
-    """Return what a test found as a table for notebooks."""
+def found_by(result: Any) -> list[tuple[str, Any]]:
+    """Return what a test found as lines of a table for notebooks."""
     found = [("statistic", float(result.statistic)), ("p-value", float(result.p_value))]
     compared = [("mean under the hypothesis", float(result.null.mean)), ("its deviation", float(result.null.std))]
     kernels = [(f"kernel {place}", repr(kernel)) for place, kernel in enumerate(result.kernels, 1)]
-    return table(title, [*found, *compared, *kernels])
+    return [*found, *compared, *kernels]
 
 
 def finite(value: float) -> float:

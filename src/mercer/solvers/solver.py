@@ -14,7 +14,7 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.budget import UNLIMITED, Resources
 from mercer.errors import CapabilityError
-from mercer.notebooks import table
+from mercer.notebooks import array, table
 from mercer.runtime.tiling import raising_interrupts
 from mercer.spec import Spec
 
@@ -147,9 +147,15 @@ class Solution:
     gap: float = math.nan
     details: Mapping[str, Any] = field(default_factory=dict)
 
-    def _repr_html_(self) -> str:
+    def _cells(self) -> tuple[str, list[tuple[str, Any]], str]:
         figures = {"residual": self.residual, "duality gap": self.gap, "jitter": self.jitter, **self.details}
-        return table(self.status.name.lower().replace("_", " "), figures.items(), self.status.value)
+        return self.status.name.lower().replace("_", " "), list(figures.items()), self.status.value
+
+    def _repr_html_(self) -> str:
+        return table(*self._cells())
+
+    def _repr_latex_(self) -> str:
+        return array(*self._cells())
 
 
 class Monitor(Protocol):

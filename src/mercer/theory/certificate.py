@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from mercer.notebooks import array
 from mercer.theory.bound import Bound
 
 __all__ = ["Assumption", "Certificate", "Estimate"]
@@ -225,6 +226,10 @@ class Certificate:
     def __repr__(self) -> str:
         best = "none" if self.best is None else f"{float(self.best):.3g}"
         return f"<Certificate of {self.model}: {self.quantity} <= {best} at {1.0 - self.delta:g}, {self.n} samples>"
+
+    def _repr_latex_(self) -> str:
+        cells = [(f"{kind}: {name}", value) for kind, name, _, value in self.rows()]
+        return array(f"Certificate of {self.model}, {self.n} samples, delta = {self.delta:g}", cells, self.verdict)
 
     def _repr_html_(self) -> str:
         cells = []

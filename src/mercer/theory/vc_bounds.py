@@ -122,7 +122,7 @@ def structural_risk(risks: Any, dimensions: Any, n: int, eta: float = 0.05, *, p
     .. math:: S_1 \subset S_2 \subset \dots \subset S_L, \qquad
         \min_l \; R_{\text{emp}}^N(\hat f_l) + \text{capacity}(h_l, N, \eta / L)
 
-    Seed: [SS] Eqs. (20)-(24); the sets may be balls in the space of a kernel, Eq. (22).
+    Seed: [SS] Eqs. (20), (22)-(24); the sets may be balls in the space of a kernel, Eq. (22).
 
     Parameters
     ----------

@@ -28,7 +28,8 @@ class Graphs(Samples):
 
     .. math:: G = (V, E, \ell), \quad E \subseteq V \times V, \quad \ell : V \cup E \to \Sigma
 
-    Seed: [KIKS] Section 6.1.2 (chemical compounds as labelled graphs); [HSS] "Kernels on structured data".
+    Seed: [KIKS] Section 6.1.2 (chemical compounds as labelled graphs); [HSS] "Tree Kernels", on kernels
+    between graphs.
 
     Parameters
     ----------

@@ -231,7 +231,7 @@ class LPBoostRegressor(RegressorMixin, _Generating):
     over all weak learners h. With nu the width of the tube is found too: the objective has
     :math:`C \nu W \epsilon`, and at most the share nu of the weight lies outside.
 
-    Seed: [ST] "Linear programming boosting", "Column generation", with the loss of [HSS] Eq. (85) in place of the
+    Seed: [ST] "Linear programming boosting", "Column generation", with the loss of [HSS] Eq. (86) in place of the
     hinge; nu as in [HSS] Section 3.1.3.
 
     Parameters

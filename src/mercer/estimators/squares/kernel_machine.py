@@ -82,7 +82,7 @@ class KernelMachine(Certified, MultiOutputMixin, RegressorMixin, RepresenterMach
     splines are rows of one table: a loss, a regulariser, functions that are not penalised.
 
     Seed: [HSS] Theorem 11, Eqs. (49)-(53); Sections 2.3.3 and 4.1.3, [SS] Section 2.5 and Eq. (48) for the functions
-    that are not penalised; [SS] Eqs. (21)-(25).
+    that are not penalised; [SS] Eqs. (22)-(25).
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ class KernelMachineClassifier(Certified, ClassifierMixin, RepresenterMachine):
     The support vector machine, logistic regression and least squares differ in psi alone. With several classes, each
     has a function against all others; with "multinomial" they are fitted together.
 
-    Seed: [HSS] Theorem 11, Eqs. (49)-(53); [SS] Eqs. (21)-(25), (46), (48).
+    Seed: [HSS] Theorem 11, Eqs. (49)-(53); [SS] Eqs. (22)-(25), (46), (48).
 
     Parameters
     ----------

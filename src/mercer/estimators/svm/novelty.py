@@ -421,7 +421,7 @@ def enclosing_ball(kernel: Any, X: Any, *, tol: float = 1e-6, memory: int | str 
     .. math:: r^2 = \min_c \max_i \|\Phi(x_i) - c\|^2
         = \max_{\alpha \ge 0, \, \sum_i \alpha_i = 1} \; \sum_i \alpha_i k(x_i, x_i) - \alpha^\top K \alpha
 
-    Seed: [SS] Section 3.1.5, the radius in the bound on the VC dimension, Eq. (18).
+    Seed: [SS] Section 3.1.5, the radius in the bound on the VC dimension, Eq. (49).
 
     Parameters
     ----------

@@ -28,8 +28,8 @@ class RandomFeatures(GramSpec):
         \approx \frac{k(0)}{q} \sum_{i=1}^{q} \big(\cos\langle \omega_i, x \rangle \cos\langle \omega_i, x' \rangle
         + \sin\langle \omega_i, x \rangle \sin\langle \omega_i, x' \rangle\big)
 
-    Seed: [HSS] Theorem 8, Eqs. (32)-(33) (Bochner: a stationary kernel is a mean over frequencies); [STS] Eqs.
-    (15)-(16) for estimation in features.
+    Seed: [HSS] Theorem 8, Eqs. (32)-(33) (Bochner: a stationary kernel is a mean over frequencies); [STS] Eq.
+    (5), the primal form, in these features.
 
     Parameters
     ----------

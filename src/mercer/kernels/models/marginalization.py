@@ -219,7 +219,7 @@ class Marginalization(JointProbability, Featured):
 
     .. math:: k(x, z) = \sum_{m \in M} P(x \mid m)\, P(z \mid m)\, P(m)
 
-    Seed: [STS] Definition 4, Eqs. (23) to (25); [ST] "Probabilistic model kernels".
+    Seed: [STS] Definition 4, Eqs. (23)-(25); [ST] "Probabilistic model kernels".
 
     Parameters
     ----------

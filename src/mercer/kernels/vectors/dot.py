@@ -94,7 +94,7 @@ class Polynomial(DotProduct, Featured):
         = \sum_n \binom{p}{n} c^{p-n} s^n \langle x, x' \rangle^n
 
     Seed: [STS] Eqs. (15)-(17), (19), (20); [HSS] Eqs. (34), (35); [SS] table of kernels, with
-    ``offset`` = R = c.
+    ``offset`` = R = c = tau.
 
     Parameters
     ----------

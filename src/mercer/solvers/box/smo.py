@@ -68,7 +68,7 @@ class SMO(Solver):
     .. math:: t = \frac{g_j - g_i}{K_{ii} + K_{jj} - 2 K_{ij}}, \qquad \beta_i \leftarrow \beta_i + t, \quad
               \beta_j \leftarrow \beta_j - t
 
-    Seed: [KIKS] Section 4.2.2; [SS] Section 3.3; [ST] "Sequential minimal optimisation".
+    Seed: [KIKS] Section 4.2.2; [SS] Section 3.3; [ST] "Alternative form of the SVM problem".
 
     Parameters
     ----------
