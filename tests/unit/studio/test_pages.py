@@ -107,6 +107,21 @@ def test_a_second_upload_replaces_the_first(own, tmp_path):
     assert [p.read_text() for p in (tmp_path / "room").iterdir()] == ["a\n3\n"]
 
 
+def test_what_was_found_for_a_file_goes_with_it(own):
+    """A page that is loaded later finds the results; a model of one file never predicts for another."""
+    upload(own, TABLE.encode())
+    assert own.ask("GET", "/start").json["number"] == 1
+    own.studio.results["fit"] = {"verdict": "good"}
+    made = [own.studio.room / name for name in ("model.mercer", "report.html")]
+    for path in made:
+        path.write_text("made")
+    upload(own, TABLE.encode(), slot="second")
+    assert own.ask("GET", "/done").json == {"fit": {"verdict": "good"}} and all(path.exists() for path in made)
+    upload(own, TABLE.encode())
+    assert own.ask("GET", "/done").json == {} and own.ask("GET", "/start").json["number"] == 2
+    assert not any(path.exists() for path in made)
+
+
 def test_a_file_that_is_too_large_is_refused_and_gone(own, tmp_path, monkeypatch):
     assert upload(own, b"", content_length=str(pages.LARGEST + 1)).status == 413
     assert own.studio.files == {} and not list((tmp_path / "room").iterdir())
@@ -210,12 +225,16 @@ def test_a_job_is_watched_and_stopped(own):
     assert own.ask("POST", "/file/fit", asked).json["state"] == "running"
     assert own.ask("POST", "/file/fit", asked).status == 409  # one at a time
     assert own.file("open", {}).status == 409
+    before = dict(own.studio.files)
+    assert upload(own, b"a,b\n1,2\n").status == 409 and own.studio.files == before  # nor is its file taken away
+    assert own.ask("GET", "/start").json["job"] is True
     while own.studio.file.pid is None:
         time.sleep(0.01)
     pid = own.studio.file.pid
     assert own.ask("POST", "/stop", b"{}").json == {"stopped": True}
     told = own.ask("GET", "/job?since=0").json
     assert told["state"] == "stopped" and own.studio.file.pid != pid
+    assert own.ask("GET", "/start").json["job"] is False and own.ask("GET", "/done").json == {}
     assert own.ask("GET", "/job?since=abc").status == 200 and own.ask("GET", "/job?since=999999999999").status == 200
 
 

@@ -109,7 +109,8 @@ export function viridis(t) {
   return mix(VIRIDIS[i], VIRIDIS[i + 1], u - i);
 }
 
-export function paintMatrix(canvas, { values, shape }, { ratio = 1, signed = null } = {}) {
+// With axes ({ across, up, x, y }: values from the left and from below, their names), the matrix leaves room for numbers.
+export function paintMatrix(canvas, { values, shape }, { ratio = 1, signed = null, axes = null } = {}) {
   const { context, width, height } = sized(canvas, ratio);
   let low = Infinity, high = -Infinity;
   for (const v of values) { if (v < low) low = v; if (v > high) high = v; }
@@ -119,8 +120,23 @@ export function paintMatrix(canvas, { values, shape }, { ratio = 1, signed = nul
     ? mix(paper, values[i] < 0 ? RGB[4] : RGB[0], Math.abs(values[i]) / reach)
     : viridis((values[i] - low) / (high - low || 1))));
   context.imageSmoothingEnabled = false;
-  context.drawImage(small, 0, 0, width, height);
-  return { context, width, height };
+  const left = axes ? 58 : 0, top = axes ? 6 : 0, w = width - left - (axes ? 6 : 0), h = height - top - (axes ? 40 : 0);
+  context.drawImage(small, left, top, w, h);
+  if (axes) numberAxes(context, axes, { left, top, w, h });
+  return { context, width, height, left, top, w, h };
+}
+
+function numberAxes(context, { across, up, x, y }, { left, top, w, h }) {
+  const ends = (list) => [0, Math.floor((list.length - 1) / 2), list.length - 1];
+  const text = (v) => String(Number(v.toPrecision(2)));
+  context.font = "12px system-ui"; context.fillStyle = inks().soft;
+  context.textAlign = "center";
+  for (const i of ends(across)) context.fillText(text(across[i]), left + w * (i + 0.5) / across.length, top + h + 16);
+  context.fillText(x, left + w / 2, top + h + 34);
+  context.textAlign = "right";
+  for (const i of ends(up)) context.fillText(text(up[i]), left - 6, top + h - h * (i + 0.5) / up.length + 4);
+  context.save(); context.translate(12, top + h / 2); context.rotate(-Math.PI / 2); context.textAlign = "center"; context.fillText(y, 0, 0); context.restore();
+  context.textAlign = "left";
 }
 
 export function paintSpectrum(canvas, values) {

@@ -70,9 +70,9 @@ export function samples() {
     state.from = v; which(); again();
     if (v === "files") { const told = await get("/start"); for (const slot of ["first", "second"]) if (told.files[slot]) names[slot].textContent = told.files[slot]; }
   });
-  const root = el("div", { class: "view" },
+  const root = el("div", { class: "view" }, el("div", { class: "work" },
     el("div", { class: "panel" }, card("Test", from, slider({ label: "permutations", value: state.draws, low: 50, high: 2000, step: null, onchange: (v) => { state.draws = Math.round(v); again(); } })), kernel.element, give),
-    el("div", { class: "panel middle" }, clouds, files, trouble),
+    el("div", { class: "panel middle" }, clouds, files, trouble)),
     el("div", { class: "side" }, card("Null distribution", verdict, shown)));
   root.id = "samples-view";
   root.repaint = () => { plane.draw(); again(); };
