@@ -22,8 +22,8 @@ export function file() {
   let shownSurface = null;
 
   function table(names, rows) {
-    return el("table", {}, el("thead", {}, el("tr", {}, ...names.map((name) => el("th", { scope: "col", text: name })))),
-      el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell) => el("td", { class: typeof cell === "number" ? "number" : "", text: typeof cell === "number" ? short(cell) : String(cell) }))))));
+    return el("table", {}, el("thead", {}, el("tr", {}, ...names.map((name, j) => el("th", { scope: "col", class: typeof rows[0]?.[j] === "number" ? "number" : "", text: name })))),
+      el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell) => el("td", { class: typeof cell === "number" ? "number" : String(cell).length > 14 ? "long" : "", text: typeof cell === "number" ? short(cell) : String(cell) }))))));
   }
   // What is shown of a file goes with it.
   function clear() {
