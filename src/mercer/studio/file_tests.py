@@ -12,11 +12,11 @@ from mercer.cli.inputs import samples
 from mercer.cli.terminal import Terminal
 from mercer.io.datasets import Dataset
 from mercer.io.tables import Table
-from mercer.studio.file_jobs import dataset
 from mercer.studio.form_fields import Form
 from mercer.studio.pixels import INKS
-from mercer.studio.snippets import command
+from mercer.studio.snippets import command, taken_columns
 from mercer.studio.two_samples import SEED, result_of, witness
+from mercer.studio.user_files import dataset
 
 __all__ = ["compare"]
 
@@ -82,16 +82,11 @@ def _python(fields: Any, found: Compared, count: int) -> str:
     ]
     if isinstance(found.first, Table):
         used = list(found.X) if isinstance(found.X, dict) else list(samples(found.first, found.kernel)[1])
-        shape = {
-            dict: "{name: data.columns[name] for name in names}",
-            list: "data.columns[names[0]]",
-            np.ndarray: "np.column_stack([data.columns[name] for name in names])",
-        }[type(found.X)]
         lines += [
             'kinds = ("number", "boolean", "category", "text")',
             "whole = [data.take(data.complete(data.of_kind(*kinds))) for data in (first, second)]",
             f"names = {used!r}",
-            f"X, Y = ({shape} for data in whole)",
+            f"X, Y = ({taken_columns(found.X)} for data in whole)",
         ]
     else:
         lines.append("X, Y = first.X, second.X")

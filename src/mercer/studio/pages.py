@@ -83,8 +83,10 @@ class Studio:
             raise ChildError("There is no file yet. Drop one into the page.", "ParameterError", 2)
         path, name = self.files["first"]
         other, other_name = self.files.get("second", (path, name))
-        paths = {"path": path, "other": other, "room": self.room, "folder": self.folder}
-        return {**fields, **{key: str(value) for key, value in paths.items()}, "name": name, "other_name": other_name}
+        labels, labels_name = self.files.get("labels", ("", ""))
+        paths = {"path": path, "other": other, "labels": labels, "room": self.room, "folder": self.folder}
+        names = {"name": name, "other_name": other_name, "labels_name": labels_name}
+        return {**fields, **{key: str(value) for key, value in paths.items()}, **names}
 
     def require_idle(self) -> None:
         """Refuse what cannot be done while a job runs."""
@@ -94,10 +96,12 @@ class Studio:
     def replace(self, slot: str, path: Path, name: str) -> None:
         """Take another file; what was found for the one before it is forgotten."""
         self.require_idle()
-        old, self.files[slot] = self.files.get(slot), (path, name)
-        if old is not None and old[0].parent == self.room:
-            old[0].unlink(missing_ok=True)
-        if slot == "first":
+        gone = [self.files.pop(place, None) for place in ((slot, "labels") if slot == "first" else (slot,))]
+        self.files[slot] = (path, name)
+        for old in gone:
+            if old is not None and old[0].parent == self.room:
+                old[0].unlink(missing_ok=True)
+        if slot != "second":
             self.number += 1
             self.results.clear()
             for made in ("model.mercer", "report.html"):
@@ -248,7 +252,7 @@ class Pages:
     async def upload(self, request: Any) -> Any:
         """Take a file: its bytes, and its name without any folder."""
         studio, slot = self.studio, request.path_params["slot"]
-        if slot not in ("first", "second"):
+        if slot not in ("first", "second", "labels"):
             return _failed("There is no such place for a file.", 404)
         if studio.uploads.locked():
             return _failed("Two uploads are running. Wait for them.", 429, "Busy")

@@ -117,8 +117,11 @@ def test_what_was_found_for_a_file_goes_with_it(own):
         path.write_text("made")
     upload(own, TABLE.encode(), slot="second")
     assert own.ask("GET", "/done").json == {"fit": {"verdict": "good"}} and all(path.exists() for path in made)
+    assert upload(own, b"y\nu\n", name="y.csv", slot="labels").status == 200
+    assert own.studio.known({})["labels_name"] == "y.csv" and own.studio.known({})["labels"].endswith(".csv")
     upload(own, TABLE.encode())
-    assert own.ask("GET", "/done").json == {} and own.ask("GET", "/start").json["number"] == 2
+    assert own.ask("GET", "/done").json == {} and own.ask("GET", "/start").json["number"] == 3
+    assert own.studio.known({"labels": "/etc/passwd"})["labels"] == ""  # the targets belonged to the other file
     assert not any(path.exists() for path in made)
 
 

@@ -8,6 +8,11 @@ export function file() {
   const trouble = el("p", { class: "error", role: "alert" });
   const input = el("input", { type: "file", "aria-label": "A data file" });
   const drop = el("div", { class: "drop" }, el("p", { text: "Drop a table, texts, sequences, trees or graphs here, or choose a file:" }), input);
+  const labels = el("input", { type: "file", "aria-label": "A table of targets" }), labelsName = el("span", {});
+  const labelsField = el("div", { class: "hidden" }, el("p", {}, "The file holds no targets. Add a table of them, a row for each sample: ", labelsName), labels);
+  labels.addEventListener("change", async () => {
+    try { await upload("labels", labels.files[0]); clear(); await open(); } catch (error) { trouble.textContent = error.message; }
+  });
   const about = el("div", {}), target = el("select", { "aria-label": "What to predict" });
   const seconds = el("input", { type: "number", min: "2", max: "3000", value: "120", "aria-label": "Seconds at most" });
   const fitButton = el("button", { type: "button", class: "main", text: "Find a model", onclick: () => begin("fit") });
@@ -58,9 +63,10 @@ export function file() {
           table(["column", "kind", "missing", "different"], got.columns.map((c) => [c.name, c.kind, c.missing, c.distinct])))) : null);
       if (first) {
         target.replaceChildren(...(got.targets.length ? got.targets : [""]).map((name) => el("option", { value: name, text: name || "as the file has it" })));
-        if (got.targets.length) target.value = got.targets.at(-1);
+        if (got.targets.length) target.value = got.kind === "table" ? got.targets.at(-1) : got.targets[0];
       }
-      fitButton.disabled = surfaceButton.disabled = false;
+      labelsField.classList.toggle("hidden", !got.needs_labels); labelsName.textContent = got.labels;
+      fitButton.disabled = got.needs_labels && !got.labels; surfaceButton.disabled = got.kind !== "table";
     } catch (error) { trouble.textContent = error.message; say(""); }
   }
   target.addEventListener("change", () => open(target.value));
@@ -80,7 +86,7 @@ export function file() {
       try { job = await get(`/job?since=${since}`); } catch (error) { trouble.textContent = error.message; break; }
       since = job.next;
       const running = job.state === "running";
-      fitButton.disabled = surfaceButton.disabled = running || !opened; stop.disabled = !running;
+      fitButton.disabled = running || !opened || (opened.needs_labels && !opened.labels); surfaceButton.disabled = running || opened?.kind !== "table"; stop.disabled = !running;
       for (const told of job.told) {
         if (told.tried) tried.set(`${told.tried.name} ${told.tried.size}`, told.tried);
         if (told.share != null) { bar.value = told.share; doing.textContent = `${told.doing}, ${Math.round(100 * told.share)} %, ${job.seconds} s`; }
@@ -118,7 +124,7 @@ export function file() {
         cell.dataset.column = c.name;
         return el("label", { class: "field" }, el("span", { text: c.name }), cell);
       }))
-      : el("textarea", { class: "expression", rows: "4", "aria-label": "A sample in the format of the file" }));
+      : el("textarea", { class: "expression", rows: "6", "aria-label": "A sample: a sequence, a tree in brackets, a graph as JSON, or as the file has it", text: told.example }));
     predictButton.disabled = saveButton.disabled = false;
   }
   function showSurface(told) { shownSurface = told; paintSurfaceOf(); giveSurface.give(told); }
@@ -146,7 +152,7 @@ export function file() {
   fitButton.disabled = surfaceButton.disabled = true;
   clear();
   const root = el("div", { class: "view" }, el("div", { class: "work" },
-    el("div", { class: "panel" }, el("section", { class: "card" }, el("h2", { text: "File" }), drop, trouble, about),
+    el("div", { class: "panel" }, el("section", { class: "card" }, el("h2", { text: "File" }), drop, trouble, about, labelsField),
       card("Model", el("label", { class: "field" }, el("span", { text: "What to predict" }), target), el("label", { class: "field" }, el("span", { text: "Seconds at most" }), seconds),
         el("div", { class: "row" }, fitButton, surfaceButton, stop), bar, doing), give),
     el("div", { class: "panel middle" }, card("Leaderboard", board), card("Result", result), card("Score over cost and width", picture, giveSurface))),
