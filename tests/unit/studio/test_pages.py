@@ -73,6 +73,24 @@ def test_nothing_in_the_page_is_from_elsewhere_or_inline():
     )
 
 
+def luminance(colour):
+    """Relative luminance as WCAG 2.2 defines it."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_texts_can_be_read_in_light_and_dark():
+    style = (STATIC / "studio.css").read_text(encoding="utf-8")
+    for block in re.findall(r":root[^{]*\{([^}]*--paper[^}]*)\}", style):
+        colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block))
+        pairs = [(ink, paper) for ink in ("ink", "soft", "accent", "warn") for paper in ("paper", "raised")]
+        for ink, paper in [*pairs, ("on-accent", "accent")]:
+            low, high = sorted(luminance(colours[name]) for name in (ink, paper))
+            assert (high + 0.05) / (low + 0.05) >= 4.5, (ink, paper)
+    assert style.count("--paper: ") == 2
+
+
 @pytest.mark.parametrize(
     ("given", "name", "ending"),
     [
