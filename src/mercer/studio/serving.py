@@ -15,6 +15,7 @@ from typing import Any
 
 from mercer.errors import CapabilityError
 from mercer.studio.request_guard import Guard, Keys
+from mercer.studio.request_timer import timed_protocol
 
 __all__ = ["address_of", "listen", "require_installed", "run_studio", "server_of"]
 
@@ -51,14 +52,13 @@ def server_of(studio: Any) -> Any:
     """Return the server of a studio: nobody gets in but through the guard, and nobody may be slow."""
     uvicorn: Any = importlib.import_module("uvicorn")
     pages: Any = importlib.import_module("mercer.studio.pages")
-    timer: Any = importlib.import_module("mercer.studio.request_timer")
     options = uvicorn.Config(
         Guard(pages.application(studio), studio.keys),
         log_level="error",
         access_log=False,
         ws="none",
         lifespan="on",
-        http=timer.TimedProtocol,
+        http=timed_protocol(),
         server_header=False,
         date_header=False,
         proxy_headers=False,

@@ -6,8 +6,7 @@ import threading
 
 import pytest
 
-from mercer.studio import pages
-from mercer.studio.request_timer import TimedProtocol
+from mercer.studio import pages, request_timer
 
 PATIENCE = 60.0  # seconds after which a test says that a connection was not closed
 PAUSE = 0.02
@@ -52,7 +51,7 @@ def head_of(server, line, *more, cookie=True):
     (b"GET /start HTTP/1.1\r\nx-slow: ", b"x"),  # headers that never end
 ], ids=["silent", "half", "drip"])  # fmt: skip
 def test_headers_that_do_not_come(running, monkeypatch, head, more):
-    monkeypatch.setattr(TimedProtocol, "HEADERS", SOON)
+    monkeypatch.setattr(request_timer, "HEADERS", SOON)
     assert drip(running, head, more) == b""
 
 
@@ -61,7 +60,7 @@ def test_headers_that_do_not_come(running, monkeypatch, head, more):
     ("POST /session", False, "BODY"), ("POST /live/play", True, "BODY"), ("GET /", False, "REST"),
 ])  # fmt: skip
 def test_a_body_that_never_ends(running, monkeypatch, line, cookie, length, limit):
-    monkeypatch.setattr(TimedProtocol, limit, SOON)
+    monkeypatch.setattr(request_timer, limit, SOON)
     more = b" " if length.startswith("content") else b"1\r\n \r\n"
     got = drip(running, head_of(running, f"{line} HTTP/1.1", length, cookie=cookie), more)
     assert got.startswith(b"HTTP/1.1 200") if limit == "REST" else got == b""  # the page itself needs no body
@@ -71,7 +70,7 @@ def test_a_later_request_that_does_not_come(running, monkeypatch):
     with socket.create_connection(("127.0.0.1", running.port), PATIENCE) as line:
         line.sendall(head_of(running, "GET /start HTTP/1.1", "content-length: 0"))
         assert line.recv(4096).startswith(b"HTTP/1.1 200")
-        monkeypatch.setattr(TimedProtocol, "HEADERS", SOON)
+        monkeypatch.setattr(request_timer, "HEADERS", SOON)
         with contextlib.suppress(ConnectionError):
             for _ in range(int(PATIENCE / PAUSE)):
                 line.sendall(b"x")
@@ -81,21 +80,21 @@ def test_a_later_request_that_does_not_come(running, monkeypatch):
 
 def test_an_upload_that_stops(running, monkeypatch):
     monkeypatch.setattr(pages, "QUIET", SOON)
-    monkeypatch.setattr(TimedProtocol, "REST", SOON)
+    monkeypatch.setattr(request_timer, "REST", SOON)
     got = drip(running, head_of(running, "POST /upload/first HTTP/1.1", "content-length: 1000") + b"a,b\n", b"")
     assert got.startswith(b"HTTP/1.1 408") and "first" not in running.studio.files
 
 
 def test_an_upload_that_drips(running, monkeypatch):
     monkeypatch.setattr(pages, "UPLOADING", SOON)
-    monkeypatch.setattr(TimedProtocol, "REST", SOON)
+    monkeypatch.setattr(request_timer, "REST", SOON)
     got = drip(running, head_of(running, "POST /upload/first HTTP/1.1", "content-length: 100000") + b"a,b\n", b"1")
     assert got.startswith(b"HTTP/1.1 408") and "first" not in running.studio.files
 
 
 def test_many_slow_ones_leave_room_for_the_page(running, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(TimedProtocol, "HEADERS", SOON)
+        patch.setattr(request_timer, "HEADERS", SOON)
         slow = [socket.create_connection(("127.0.0.1", running.port), PATIENCE) for _ in range(120)]
         for line in slow:
             with contextlib.suppress(ConnectionError), line:
