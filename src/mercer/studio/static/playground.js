@@ -70,13 +70,13 @@ export function playground() {
       facts.textContent = `${told.estimator}: ${told.milliseconds} ms of work, ${ms.toFixed(0)} ms to the picture.`;
       give.give(told);
     } catch (error) { trouble.textContent = error.message; }
-    clearTimeout(idle); idle = setTimeout(() => more.ask(fields()), 150);
-  });
+    clearTimeout(idle); idle = setTimeout(() => more.ask({ ...fields(), codes: plane.points.map((_, i) => plane.look(i)) }), 150);
+  }, (on) => plane.wait(on));
   let seen = null;
-  const more = new Latest(async (asked) => {
+  const more = new Latest(async ({ codes, ...asked }) => {
     try {
       const got = await ask("/live/details", asked);
-      seen = { got, matrix: floats(got.gram), codes: asked.points.map((_, i) => plane.look(i)) };
+      seen = { got, matrix: floats(got.gram), codes };
       paintDetails();
     } catch { /* the live question has said it */ }
   });

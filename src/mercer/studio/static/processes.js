@@ -33,7 +33,7 @@ export function processes() {
       facts.textContent = told.evidence == null ? "No data yet: these are draws from the prior." : `Log evidence ${told.evidence.toFixed(3)}; ${told.milliseconds} ms.`;
       root.dataset.answers = Number(root.dataset.answers || 0) + 1;
     } catch (error) { trouble.textContent = error.message; }
-  });
+  }, (on) => plane.wait(on));
   const again = () => { keep("processes", state); ridge = null; live.ask(fields()); };
   const pick = el("div", {});
   function choices(names) {

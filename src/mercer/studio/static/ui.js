@@ -94,7 +94,13 @@ export function copies(name) {
   return made;
 }
 
-export function say(text) { document.getElementById("status").textContent = text; }
+// What is said at the foot of the page goes after a while, unless something is under way.
+let quiet = 0;
+export function say(text) {
+  document.getElementById("status").textContent = text;
+  clearTimeout(quiet);
+  if (text && !text.endsWith("…")) quiet = setTimeout(() => say(""), 10_000);
+}
 
 export function keep(name, value) { try { sessionStorage.setItem(`mercer.${name}`, JSON.stringify(value)); } catch { /* full */ } }
 export function kept(name, otherwise) {
