@@ -216,6 +216,8 @@ def test_observations_and_the_evidence(page):
     after(page, last, "processes")
     page.get_by_role("button", name="Draw the evidence").click()
     expect(page.locator("#processes-view .side figcaption")).to_contain_text("optimum")
+    page.get_by_role("button", name="Copy as Python: the evidence").click()
+    expect(page.locator("#processes-view .side pre")).to_contain_text("model.log_marginal_likelihood(theta)")
     last = answers(page, "processes")
     page.get_by_role("button", name="Go to the optimum").click()
     after(page, last, "processes")
@@ -240,6 +242,13 @@ def test_a_file_with_hostile_names_is_checked_fitted_stopped_and_saved(page, ser
     page.go_back()
     page.wait_for_selector("#file-view[data-job=done]", timeout=5 * LONG)
     expect(page.locator("#file-view .middle table").first).to_contain_text("=")
+    page.get_by_role("button", name="Score over cost and width").click()
+    expect(page.locator("#file-view .middle figcaption")).to_contain_text("Best at width")
+    expect(page.locator("#file-view .middle table").first).to_contain_text("=")  # the leaderboard stays
+    page.reload()  # and so does what was found, as another tab has it
+    expect(page.locator("#file-view .middle figcaption")).to_contain_text("Best at width")
+    page.get_by_role("button", name="Copy as command line: the surface").click()
+    expect(page.locator("#file-view .middle pre")).to_contain_text("--folds 5")
     page.get_by_role("button", name="Predict").click()
     expect(page.locator("#file-view .verdict").last).to_contain_text("y: ")
     page.get_by_label("Name of the model").fill("../evil")
@@ -250,10 +259,30 @@ def test_a_file_with_hostile_names_is_checked_fitted_stopped_and_saved(page, ser
     expect(page.locator("#file-view .side")).to_contain_text("Saved as mine.mercer")
     assert [found.name for found in server.studio.folder.iterdir()] == ["mine.mercer"]
     assert page.title() != "ran" and page.locator("img[src=x]").count() == 0
+    trees = tmp_path / "trees.penn"
+    trees.write_text("(S (A a) (B b))\n(S (B a) (A b))\n" * 8)
+    page.get_by_label("A data file").set_input_files(trees)
+    expect(page.locator("#file-view")).to_contain_text("16 samples")
+    expect(page.get_by_role("button", name="Predict")).to_be_disabled()  # the model was that of another file
+    expect(page.get_by_role("button", name="Find a model")).to_be_disabled()
+    (tmp_path / "y.csv").write_text("kind\n" + "left\nright\n" * 8)
+    page.get_by_label("A table of targets").set_input_files(tmp_path / "y.csv")
+    expect(page.get_by_role("button", name="Find a model")).to_be_enabled()
+    expect(page.get_by_label("What to predict")).to_have_value("kind")
+
+
+# what can be pressed and is too small; sliders are as wide as their card, checkboxes have their label
+SMALL = """(least) => [...document.querySelectorAll("button, select, nav a, input:not([type=range], [type=checkbox])")]
+  .map((e) => [e.textContent || e.name, e.getBoundingClientRect()])
+  .filter(([, box]) => box.width && (box.width < least || box.height < least))
+  .map(([name, box]) => `${name} ${box.height}`)"""
+# what is wider than the part it stands in
+CUT = """() => [...document.querySelectorAll("button, select, label, legend, h2, figcaption, nav a")]
+  .filter((e) => e.scrollWidth > e.clientWidth + 1 && e.clientWidth).map((e) => e.textContent)"""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [360, 768, 1280, 2560])
+@pytest.mark.parametrize("width", [360, 390, 768, 1280, 2560])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_is_wider_than_the_window(browser, server, width, scheme):
     context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
@@ -264,5 +293,7 @@ def test_nothing_is_wider_than_the_window(browser, server, width, scheme):
         page.wait_for_selector(f"#{view}-view" + ("" if view == "file" else "[data-answers]"), timeout=LONG)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.locator("canvas:not([aria-label]), img:not([alt])").count() == 0
+        assert page.evaluate(SMALL, 44 if width < 720 else 24) == []
+        assert page.evaluate(CUT) == []
     assert page.evaluate("document.documentElement.dataset.theme") == scheme
     context.close()

@@ -57,6 +57,7 @@ class Compared(NamedTuple):
     second: Dataset
     X: Any
     Y: Any
+    kernel: Any  # as it was given or chosen, before it learned anything
 
 
 def compared(terminal: Terminal, request: Request) -> Compared:
@@ -93,7 +94,7 @@ def compared(terminal: Terminal, request: Request) -> Compared:
             bar(fraction)
             return clock.expired
 
-        return Compared(_tested(request, X, Y, choices, monitor), first, second, X, Y)
+        return Compared(_tested(request, X, Y, choices, monitor), first, second, X, Y, choices)
 
 
 def run(terminal: Terminal, **options: Any) -> None:

@@ -145,7 +145,8 @@ def _found(estimator: Any, task: str | None, y: Any, checked: Checked, metric: s
     found = {} if metric is None else {metric: float(np.mean(checked.measured))}
     if task is not None and checked.predictions is not None:
         true, guesses = y[checked.rows], checked.predictions
-        return found | (scores(task, true, guesses) if guesses.ndim == 1 else _shares_below(estimator, true, guesses))
+        usual = scores(task, true, guesses) if guesses.ndim == 1 else _shares_below(estimator, true, guesses)
+        return found | usual | found  # what was asked for keeps its value if it is a usual one
     if len(checked.scores):
         name = "coverage" if is_outlier_detector(estimator) else "score_per_sample"
         found[name] = float(np.mean(checked.scores))

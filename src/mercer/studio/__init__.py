@@ -15,9 +15,9 @@ text of mercer's own grammar (`mercer.parse`), the bytes of files, and names of 
 in one folder only, which is named when the studio starts.
 
 Views. Each view is a function from checked fields (`form_fields`) to numbers: `playground`, `process_view`,
-`two_samples`, `gram_view` with `sharing`, `file_jobs`. Beside its numbers it returns two texts, `python` and `command`,
-from the same fields: what they print is what the view shows (`snippets`). Pictures that move are drawn in the browser
-from grids of numbers; others are the Displays of `mercer.plots`, as SVG.
+`two_samples`, `gram_view` with `sharing`, `file_jobs`, `score_surface`, `typed_samples`. Beside its numbers it returns
+two texts, `python` and `command`, from the same fields: what they print is what the view shows (`snippets`). Pictures
+that move are drawn in the browser from grids of numbers; others are the Displays of `mercer.plots`, as SVG.
 
 The browser's part is in `static`: one page, one style sheet, modules without a framework or a build step.
 """

@@ -15,6 +15,7 @@ from typing import Any
 __all__ = ["Child", "ChildError"]
 
 LONGEST = 64 * 2**20  # bytes of an answer
+STARTING = 270.0  # seconds more for the first answer: libraries are loaded and loops compiled, on a busy machine slowly
 # Matrices of some hundred rows are solved sooner by one thread than by several that wait for each other.
 SERIAL = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
@@ -70,6 +71,7 @@ class Child:
         """Return the answer; a child that takes longer than allowed is ended."""
         async with self.busy:
             self.stopped = False
+            seconds += STARTING if self.pid is None else 0.0
             process, number = await self._started(), next(self.numbers)
             assert process.stdin is not None
             line = json.dumps({"id": number, "do": do, "with": fields}).encode() + b"\n"

@@ -38,8 +38,8 @@ WORK: dict[str, dict[str, tuple[str, str]]] = {
     "file": {
         "open": ("file_jobs", "open_file"),
         "fit": ("file_jobs", "fit"),
-        "surface": ("file_jobs", "surface"),
-        "predict": ("file_jobs", "predict"),
+        "surface": ("score_surface", "surface"),
+        "predict": ("typed_samples", "predict"),
         "save": ("file_jobs", "save_model"),
         "gram": ("file_grams", "look"),
         "shared": ("file_grams", "shared"),

@@ -12,11 +12,11 @@ from mercer.io.datasets import Dataset
 from mercer.io.tables import Table
 from mercer.kernels import Kernel
 from mercer.selection.automatic import some_rows
-from mercer.studio.file_jobs import dataset
 from mercer.studio.form_fields import Form
-from mercer.studio.gram_view import Collection, pair, shown_gram
+from mercer.studio.gram_view import SPECTRUM, Collection, pair, shown_gram
 from mercer.studio.pixels import INKS
-from mercer.studio.snippets import command
+from mercer.studio.snippets import command, taken_columns
+from mercer.studio.user_files import dataset
 
 __all__ = ["collected", "look", "shared"]
 
@@ -70,24 +70,32 @@ def look(fields: Any) -> dict[str, Any]:
     theme = form.choice("theme", list(INKS)) if "theme" in form.fields else "light"
     name, target = fields["name"], fields.get("target") or None
     drop = ["--target", target] if target else []
-    code = "\n".join(
-        [
-            "import mercer",
-            "from mercer.io import read",
-            "from mercer.plots import GramDisplay",
-            "from mercer.studio.file_grams import collected",
-            "",
-            f"kernel = mercer.parse({repr(kernel)!r})",
-            f"X = collected(read({name!r}), kernel, {target!r}).X",
-            "K = GramDisplay.from_kernel(kernel, X).gram",
-            "print([K.trace().item()])",
-        ]
-    )
     line = command("mercer", "check", name, *drop, "--kernel", repr(kernel), "--json")
-    return {**shown_gram(kernel, found, theme), "python": code + "\n", "command": line + "\n"}
+    return {
+        **shown_gram(kernel, found, theme),
+        "python": _python(name, dataset(fields), kernel, target, found.X),
+        "command": line + "\n",
+    }
 
 
 def shared(fields: Any) -> dict[str, Any]:
     """Return what two samples of the file have in common."""
     form, _, found = _asked(fields)
     return pair(found, form)
+
+
+def _python(name: str, data: Dataset, kernel: Kernel, target: str | None, X: Any) -> str:
+    """Return a program that prints trace, largest and smallest eigenvalue of the matrix."""
+    lines = ["import numpy as np", "import mercer", "from mercer.io import read", "", f"data = read({name!r})"]
+    n, taken = data.n, "data.X"
+    if isinstance(data, Table):
+        used = samples(data.drop(target) if target else data, kernel)[1]
+        lines += [f"names = {list(used)!r}", "data = data.take(data.complete(names))"]
+        n, taken = int(data.complete(used).sum()), taken_columns(X)
+    if n > MOST:
+        lines += [
+            f"rows = np.sort(np.random.default_rng(0).choice(data.n, size={MOST}, replace=False))",
+            "data = data.take(rows)",
+        ]
+    lines += [f"X = {taken}", f"kernel = mercer.parse({repr(kernel)!r})", *SPECTRUM]
+    return "\n".join(lines) + "\n"

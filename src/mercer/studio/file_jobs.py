@@ -1,4 +1,4 @@
-"""Your file: check it, find a model, look at the score over cost and width, predict, save.
+"""Your file: check it, find a model, save it.
 
 The server adds to what the browser sends where the file is (`path`), where a job may write (`room`) and where models
 are saved (`folder`); the browser knows names only. A model is found as ``mercer fit`` finds it.
@@ -6,63 +6,41 @@ are saved (`folder`); the browser knows names only. A model is found as ``mercer
 
 from __future__ import annotations
 
-import csv
-import functools
-import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mercer.choosing import KernelSearchCV
 from mercer.cli.check import findings
 from mercer.cli.fit import Request, fitted
-from mercer.cli.inputs import Reading, open_data, pose
-from mercer.cli.predict import new_samples, opened
 from mercer.cli.terminal import Terminal, plain
 from mercer.errors import ParameterError
-from mercer.estimators import SVC, KernelRidge
 from mercer.io.datasets import Dataset
 from mercer.io.model_file import load, save
 from mercer.io.tables import Table
-from mercer.kernels import Gaussian
-from mercer.selection.automatic import find_task, some_rows
 from mercer.studio.form_fields import Form
-from mercer.studio.pixels import packed_floats
 from mercer.studio.snippets import command
+from mercer.studio.typed_samples import example_of, inputs_of
+from mercer.studio.user_files import dataset, labels_of
 
-__all__ = ["dataset", "fit", "open_file", "predict", "save_model", "surface"]
+__all__ = ["fit", "open_file", "save_model"]
 
 Tell = Callable[[dict[str, Any]], None]
 
-ROWS = 500  # that decide about the surface
 FOLDS = 5
-WIDTHS = tuple(float(f"{2.0**p:.4g}") for p in np.arange(-3, 4))
-COSTS = tuple(float(f"{10.0**p:.4g}") for p in np.arange(-2, 4))
 WORST = 12
-SEED = 0
 NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
-
-
-@functools.lru_cache(maxsize=2)
-def _read(path: str, changed: float) -> Dataset:
-    return open_data(Path(path))
-
-
-def dataset(fields: Any, which: str = "path") -> Dataset:
-    """Return the file; it is read once as long as it does not change."""
-    path = Path(fields[which])
-    return _read(str(path), path.stat().st_mtime)
 
 
 def open_file(fields: Any) -> dict[str, Any]:
     """Read a file and say what it holds and what is odd."""
     data = dataset(fields)
     target = fields.get("target") or None
-    if target is not None and target not in data.targets:
+    table = labels_of(fields)
+    targets = data.targets if table is None else [name for name in table.names if table.kinds[name] != "identifier"]
+    if target is not None and target not in targets:
         raise ParameterError(f"{str(target)[:60]!r} is not a target of this file. Choose one from the list.")
     told = plain(data.describe())
     return {
@@ -72,10 +50,12 @@ def open_file(fields: Any) -> dict[str, Any]:
         "format": data.format,
         "samples": data.n,
         "columns": told.get("columns", [])[:200],
-        "targets": list(data.targets)[:200],
+        "targets": list(targets)[:200],
         "has_target": data.y is not None,
+        "needs_labels": not data.targets and data.y is None,
+        "labels": fields.get("labels_name", "") if table is not None else "",
         "notes": list(data.notes),
-        "findings": findings(data, target),
+        "findings": findings(data, target if table is None else None),
         "first": _first_rows(data),
     }
 
@@ -125,7 +105,7 @@ def fit(fields: Any, tell: Tell) -> dict[str, Any]:
     request = Request(
         data=Path(fields["path"]),
         target=target,
-        labels=None,
+        labels=Path(fields["labels"]) if fields.get("labels") else None,
         estimator=None,
         mix=False,
         search=False,
@@ -152,7 +132,8 @@ def fit(fields: Any, tell: Tell) -> dict[str, Any]:
         "seconds": result["seconds"],
         "warnings": result["warnings"],
         "worst": _worst(found, data),
-        "inputs": _inputs(found, data),
+        "inputs": inputs_of(found, data),
+        "example": example_of(data),
         "classes": [str(label) for label in getattr(found, "classes_", ())],
         "numbers": [getattr(found, "score_", None)],
         "python": _python(fields, data, target, seconds),
@@ -190,52 +171,6 @@ def _worst(model: Any, data: Dataset) -> list[dict[str, Any]]:
     return out
 
 
-def _inputs(model: Any, data: Dataset) -> list[dict[str, Any]]:
-    """Return the fields to type a sample into, with a usual value each."""
-    if not isinstance(data, Table):
-        return []
-    columns = model.data_["columns"] or [name for name in data.names if name != model.data_["target"]]
-    out = []
-    for name in columns:
-        values, kind = data.columns[name], data.kinds[name]
-        usual = f"{np.nanmedian(np.asarray(values, dtype=float)):.4g}" if kind == "number" else str(values[0])
-        choices = sorted({str(value) for value in values if value is not None})[:50] if kind == "category" else []
-        out.append({"name": name, "kind": kind, "usual": usual, "choices": choices})
-    return out
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Typed(Reading):
-    """A request of ``mercer predict`` with the sample that was typed."""
-
-    data: Path
-
-
-def predict(fields: Any) -> dict[str, Any]:
-    """Predict one sample that was typed: the fields of a table, or a text in the format of the file."""
-    form, room = Form(fields), Path(fields["room"])
-    model, data = load(room / "model.mercer"), dataset(fields)
-    if isinstance(data, Table):
-        given = fields.get("sample")
-        names = model.data_["columns"]
-        if not isinstance(given, dict) or any(not isinstance(given.get(name), str) for name in names):
-            raise ParameterError(f"A text for each of {', '.join(names)[:300]} is needed. Fill in all fields.")
-        written = io.StringIO()
-        csv.writer(written).writerows([names, [given[name][:10_000] for name in names]])
-        text, format = written.getvalue(), "csv"
-    else:
-        text, format = form.text("typed", 100_000), data.format
-    path = room / "typed-sample"
-    path.write_text(text, encoding="utf-8")
-    request = _Typed(data=path, format=format)
-    X = new_samples(opened(request, model, model.data_), model, model.data_)
-    out: dict[str, Any] = {"prediction": plain(np.asarray(model.predict(X)))[0]}
-    if hasattr(model, "predict_proba"):
-        P = np.asarray(model.predict_proba(X))[0]
-        out["probabilities"] = {str(label): float(p) for label, p in zip(model.classes_, P, strict=True)}
-    return out
-
-
 def save_model(fields: Any) -> dict[str, Any]:
     """Save the model under a plain name in the folder of the studio; nothing is overwritten."""
     name = Form(fields).text("save_as", 60)
@@ -249,60 +184,14 @@ def save_model(fields: Any) -> dict[str, Any]:
     return {"saved": path.name}
 
 
-# the surface ------------------------------------------------------------------------------------------------
-
-
-def surface(fields: Any, tell: Tell) -> dict[str, Any]:
-    """Return the score in folds over cost and width: a Gaussian kernel on the columns of numbers, each scaled."""
-    data, target = dataset(fields), Form(fields).text("target")
-    if not isinstance(data, Table):
-        raise ParameterError(f"This file holds {data.kind}; a width is that of columns of numbers. Choose a table.")
-    problem = pose(data, target, None, None, drop=True)
-    assert problem.y is not None and isinstance(problem.data, Table)
-    names = problem.data.of_kind("number", "boolean")
-    if not names:
-        raise ParameterError("No column holds numbers, so there is no width. Look at the leaderboard instead.")
-    rows = some_rows(problem.n, ROWS)
-    X = np.column_stack([np.asarray(problem.data.columns[name], dtype=float) for name in names])[rows]
-    spread = X.std(axis=0)
-    X = (X - X.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-    y, task = problem.y[rows], find_task(problem.y)
-    model: Any = SVC(Gaussian(1.0)) if task == "classification" else KernelRidge(Gaussian(1.0))
-    unit = float(np.sqrt(len(names)))
-    widths = [float(f"{unit * w:.4g}") for w in WIDTHS]
-    cost = "C" if task == "classification" else "alpha"
-    values = COSTS if cost == "C" else tuple(1.0 / (2.0 * c) for c in COSTS)
-    scores = []
-    for done, width in enumerate(widths):
-        grid = {cost: list(values), "kernel__length_scale": [width]}
-        search = KernelSearchCV(model, grid, cv=FOLDS, refit=False).fit(X, y)
-        order = {params[cost]: place for place, params in enumerate(search.cv_results_["params"])}
-        means = search.cv_results_["mean_test_score"]
-        scores.append([float(means[order[value]]) for value in values])
-        tell({"doing": "surface", "share": (done + 1) / len(widths)})
-    table = np.array(scores).T[::-1]  # costs upwards, widths to the right
-    best = np.unravel_index(np.argmax(table), table.shape)
-    return {
-        "surface": packed_floats(table),
-        "widths": widths,
-        "costs": list(values),
-        "cost_name": cost,
-        "task": task,
-        "rows": len(rows),
-        "best": [widths[int(best[1])], list(values)[::-1][int(best[0])], float(table.max())],
-        "words": (
-            f"Mean score of {FOLDS} folds on {len(rows)} rows over {cost} and the width of a Gaussian kernel on "
-            f"{len(names)} columns of numbers: best {table.max():.3f}, worst {table.min():.3f}."
-        ),
-    }
-
-
 # copies -----------------------------------------------------------------------------------------------------
 
 
 def _python(fields: Any, data: Dataset, target: str | None, seconds: float) -> str:
-    name = fields["name"]
+    name, labels = fields["name"], fields.get("labels")
     split = f"rest, y = data.split_target({target!r})"
+    if labels:
+        split = f"rest, y = data, read({fields['labels_name']!r}).labels_for(data, {target!r})"
     lines = [
         "import mercer",
         "from mercer.io import read",
@@ -318,4 +207,5 @@ def _python(fields: Any, data: Dataset, target: str | None, seconds: float) -> s
 
 def _commands(fields: Any, target: str | None, seconds: float) -> str:
     words = ["mercer", "fit", fields["name"], *(("--target", target) if target else ()), "--max-time", f"{seconds:g}"]
+    words += ["--labels", fields["labels_name"]] if fields.get("labels") else []
     return command(*words, "-o", "model.mercer", "--force", "--json") + "\n"

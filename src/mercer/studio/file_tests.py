@@ -7,12 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from mercer.cli.dependence import Request, compared
+from mercer.cli.dependence import Compared, Request, compared
+from mercer.cli.inputs import samples
 from mercer.cli.terminal import Terminal
+from mercer.io.datasets import Dataset
+from mercer.io.tables import Table
 from mercer.studio.form_fields import Form
 from mercer.studio.pixels import INKS
-from mercer.studio.snippets import command
+from mercer.studio.snippets import command, taken_columns
 from mercer.studio.two_samples import SEED, result_of, witness
+from mercer.studio.user_files import dataset
 
 __all__ = ["compare"]
 
@@ -51,17 +55,52 @@ def compare(fields: Any) -> dict[str, Any]:
         lists.append([{"what": str(ids[int(i)])[:80], "value": float(values[i])} for i in order])
     words = ["mercer", "test", fields["name"], fields["other_name"], *(("--kernel", text) if text else ())]
     words += ["-n", str(count), "--seed", str(SEED), "--missing", "drop", "--json"]
-    code = [
-        "import json, subprocess",
-        f"done = subprocess.run({words!r}, capture_output=True, check=True)",
-        "told = json.loads(done.stdout)",
-        "print([told['statistic'], told['p_value']])",
-    ]
     return {
         **result_of(found.result, theme),
         "expression": repr(kernel),
         "samples": [found.first.n, found.second.n],
         "peaks": lists,
-        "python": "\n".join(code) + "\n",
+        "python": _python(fields, found, count),
         "command": command(*words) + "\n",
     }
+
+
+# copies -----------------------------------------------------------------------------------------------------
+
+
+def _python(fields: Any, found: Compared, count: int) -> str:
+    """Return a program that reads both files, takes what was compared of each, and tests it."""
+    sides = ((found.first, "path", "name"), (found.second, "other", "other_name"))
+    reads = [_read(fields[name], data, dataset(fields, path)) for data, path, name in sides]
+    lines = [
+        "import numpy as np",
+        "import mercer",
+        "from mercer.inference import mmd_test",
+        "from mercer.io import read",
+        "",
+        f"first, second = {', '.join(reads)}",
+    ]
+    if isinstance(found.first, Table):
+        used = list(found.X) if isinstance(found.X, dict) else list(samples(found.first, found.kernel)[1])
+        lines += [
+            'kinds = ("number", "boolean", "category", "text")',
+            "whole = [data.take(data.complete(data.of_kind(*kinds))) for data in (first, second)]",
+            f"names = {used!r}",
+            f"X, Y = ({taken_columns(found.X)} for data in whole)",
+        ]
+    else:
+        lines.append("X, Y = first.X, second.X")
+    kernel = "None" if found.kernel is None else f"mercer.parse({repr(found.kernel)!r})"
+    lines += [
+        f"result = mmd_test(X, Y, {kernel}, {count}, {SEED})",
+        "print([result.statistic, result.p_value])",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _read(name: str, data: Dataset, plain: Dataset) -> str:
+    """Return how a file is read: with the kinds of columns that are not as they would be found."""
+    if not (isinstance(data, Table) and isinstance(plain, Table)):
+        return f"read({name!r})"
+    other = {column: kind for column, kind in data.kinds.items() if plain.kinds[column] != kind}
+    return f"read({name!r}, kinds={other!r})" if other else f"read({name!r})"

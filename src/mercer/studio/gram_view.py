@@ -22,7 +22,7 @@ from mercer.studio.pixels import INKS, packed_floats, picture
 from mercer.studio.sharing import common
 from mercer.studio.snippets import command, data_file, python_rows, quoted
 
-__all__ = ["EXAMPLES", "Collection", "look", "pair", "shared", "shown_gram"]
+__all__ = ["EXAMPLES", "SPECTRUM", "Collection", "look", "pair", "shared", "shown_gram"]
 
 SHOWN = 200
 CUT = 200  # letters of a sample that are shown
@@ -172,7 +172,7 @@ def pair(found: Collection, form: Form) -> dict[str, Any]:
 
 # copies -----------------------------------------------------------------------------------------------------
 
-_LAST = [
+SPECTRUM = [
     "S = kernel.pack(X)",
     "K = kernel.learn(S)(S)",
     "values = np.linalg.eigvalsh(K)",
@@ -186,7 +186,7 @@ def _python(form: Form, kernel: Kernel) -> str:
         rows = python_rows("X", form.points(width=2))
     else:
         rows = "\n".join(["X = [", *(f"    {sample!r}," for sample in EXAMPLES[source]["samples"]), "]"])
-    lines = ["import numpy as np", "import mercer", "", rows, f"kernel = mercer.parse({repr(kernel)!r})", *_LAST]
+    lines = ["import numpy as np", "import mercer", "", rows, f"kernel = mercer.parse({repr(kernel)!r})", *SPECTRUM]
     return "\n".join(lines) + "\n"
 
 

@@ -73,6 +73,8 @@ class Studio:
             self.files["first"] = (data.resolve(), data.name)
         self.live, self.file = Child("live"), Child("file")
         self.job: Job | None = None
+        self.results: dict[str, dict[str, Any]] = {}  # the last of each kind of job on the present file
+        self.number = 0  # of the present file
         self.uploads = asyncio.Semaphore(2)
 
     def known(self, fields: dict[str, Any]) -> dict[str, Any]:
@@ -81,18 +83,39 @@ class Studio:
             raise ChildError("There is no file yet. Drop one into the page.", "ParameterError", 2)
         path, name = self.files["first"]
         other, other_name = self.files.get("second", (path, name))
-        paths = {"path": path, "other": other, "room": self.room, "folder": self.folder}
-        return {**fields, **{key: str(value) for key, value in paths.items()}, "name": name, "other_name": other_name}
+        labels, labels_name = self.files.get("labels", ("", ""))
+        paths = {"path": path, "other": other, "labels": labels, "room": self.room, "folder": self.folder}
+        names = {"name": name, "other_name": other_name, "labels_name": labels_name}
+        return {**fields, **{key: str(value) for key, value in paths.items()}, **names}
+
+    def require_idle(self) -> None:
+        """Refuse what cannot be done while a job runs."""
+        if self.job is not None and self.job.state == "running":
+            raise ChildError(f"A {self.job.what} is running. Wait for it, or stop it.", "Busy", 2)
+
+    def replace(self, slot: str, path: Path, name: str) -> None:
+        """Take another file; what was found for the one before it is forgotten."""
+        self.require_idle()
+        gone = [self.files.pop(place, None) for place in ((slot, "labels") if slot == "first" else (slot,))]
+        self.files[slot] = (path, name)
+        for old in gone:
+            if old is not None and old[0].parent == self.room:
+                old[0].unlink(missing_ok=True)
+        if slot != "second":
+            self.number += 1
+            self.results.clear()
+            for made in ("model.mercer", "report.html"):
+                (self.room / made).unlink(missing_ok=True)
 
     def begin(self, what: str, fields: dict[str, Any]) -> Job:
         """Begin a job on the user's file; one at a time."""
-        if self.job is not None and self.job.state == "running":
-            raise ChildError(f"A {self.job.what} is running. Wait for it, or stop it.", "Busy", 2)
+        self.require_idle()
         self.job = job = Job(what)
 
         async def run() -> None:
             try:
                 job.result = await self.file.ask(what, fields, FILE_SECONDS, job.told.append)
+                self.results[what] = job.result
                 job.state = "done"
             except ChildError as error:
                 job.result = {"error": error.message, "kind": error.kind}
@@ -203,8 +226,9 @@ class Pages:
     async def start(self, request: Any) -> Any:
         """Say what there is: names of files, the name of the folder for models."""
         names = {slot: name for slot, (_, name) in self.studio.files.items()}
-        folder = self.studio.folder.name or "/"
-        return _json({"files": names, "folder": folder, "job": self.studio.job is not None})
+        folder, job = self.studio.folder.name or "/", self.studio.job
+        running = job is not None and job.state == "running"
+        return _json({"files": names, "folder": folder, "job": running, "number": self.studio.number})
 
     async def live(self, request: Any) -> Any:
         """Ask the live child."""
@@ -215,35 +239,33 @@ class Pages:
 
     async def about_file(self, request: Any) -> Any:
         """Ask about the user's file, or begin a job on it."""
-        do, job = request.path_params["do"], self.studio.job
+        do = request.path_params["do"]
         fields = self.studio.known(await fields_of(request))
         if do in ("fit", "surface"):
             return _json(self.studio.begin(do, fields).since(0))
         if do not in ("open", "predict", "save", "gram", "shared", "compare"):
             return _failed("There is no such question.", 404)
-        if job is not None and job.state == "running":
-            return _failed(f"A {job.what} is running. Wait for it, or stop it.", 409, "Busy")
-        return _json(await self.studio.file.ask(do, fields, 300.0))
+        self.studio.require_idle()
+        told, number = await self.studio.file.ask(do, fields, 300.0), self.studio.number
+        return _json({**told, "number": number} if do == "open" else told)
 
     async def upload(self, request: Any) -> Any:
         """Take a file: its bytes, and its name without any folder."""
         studio, slot = self.studio, request.path_params["slot"]
-        if slot not in ("first", "second"):
+        if slot not in ("first", "second", "labels"):
             return _failed("There is no such place for a file.", 404)
         if studio.uploads.locked():
             return _failed("Two uploads are running. Wait for them.", 429, "Busy")
+        studio.require_idle()
         name, ending = upload_name(request.headers.get("x-file-name", ""))
         async with studio.uploads:
             path = studio.room / f"{slot}-{time.time_ns()}{ending}"
             try:
                 size = await receive_file(request, path)
+                studio.replace(slot, path, name)
             except BaseException:
                 path.unlink(missing_ok=True)
                 raise
-        old = studio.files.get(slot)
-        studio.files[slot] = (path, name)
-        if old is not None and old[0].parent == studio.room:
-            old[0].unlink(missing_ok=True)
         return _json({"name": name, "bytes": size})
 
     async def job(self, request: Any) -> Any:
@@ -252,6 +274,10 @@ class Pages:
         if self.studio.job is None:
             return _json({"state": "none", "told": [], "next": 0})
         return _json(self.studio.job.since(int(place) if place.isdigit() and len(place) < 9 else 0))
+
+    async def done(self, request: Any) -> Any:
+        """Answer with what the jobs on the present file have found, for a page that was loaded later."""
+        return _json(self.studio.results)
 
     async def stop(self, request: Any) -> Any:
         """End the job."""
@@ -279,10 +305,15 @@ class Pages:
             return _failed("Nothing came for too long, so the upload was given up. Try again.", 408, "Timeout")
         return _failed("The request is not JSON. Send an object with named fields.", 400, "ParameterError")
 
+    async def left(self, request: Any, error: Exception) -> Any:
+        """Answer nobody: the connection was closed while the request was read."""
+        return _plain(b"", status=400)
+
 
 def application(studio: Studio) -> Any:
     """Return the pages as an ASGI application."""
     from starlette.applications import Starlette
+    from starlette.requests import ClientDisconnect
     from starlette.routing import Route
 
     pages = Pages(studio)
@@ -306,9 +337,13 @@ def application(studio: Studio) -> Any:
             Route("/file/{do}", pages.about_file, methods=["POST"]),
             Route("/upload/{slot}", pages.upload, methods=["POST"]),
             Route("/job", pages.job),
+            Route("/done", pages.done),
             Route("/stop", pages.stop, methods=["POST"]),
             Route("/report", pages.report),
         ],
-        exception_handlers=dict.fromkeys((ChildError, TooLarge, TimeoutError, ValueError), pages.refused),
+        exception_handlers={
+            **dict.fromkeys((ChildError, TooLarge, TimeoutError, ValueError), pages.refused),
+            ClientDisconnect: pages.left,
+        },
         lifespan=lifespan,
     )

@@ -7,7 +7,7 @@ the variance of the noise, each positive, so that surfaces are drawn over their 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ STEPS = 161  # places at which functions are shown
 DRAWS = 8
 SEED = 0
 REACH = 2.5  # of a surface: natural logarithms to each side of the present value
+DEPTH = 200.0  # below the largest evidence, surfaces are flat
 FEWEST = 2  # observations for a search
 
 
@@ -130,10 +131,14 @@ def evidence(fields: Any) -> dict[str, Any]:
             theta[i], theta[j] = across, down
             values[row, column] = fixed.log_marginal_likelihood(theta)
     top = float(best.log_marginal_likelihood_)
+    shown = np.maximum(values, top - DEPTH)
     return {
+        "numbers": [top, *shown.ravel().tolist()],
+        "python": _surface_python(asked, names, (i, j), spans),
+        "command": _surface_commands(asked),
         "names": names,
         "axes": [np.exp(span).tolist() for span in spans],
-        "surface": packed_floats(np.maximum(values, top - 200.0)),
+        "surface": packed_floats(shown),
         "here": [float(np.exp(here[i])), float(np.exp(here[j]))],
         "best": [float(np.exp(there[i])), float(np.exp(there[j]))],
         "evidence": top,
@@ -150,6 +155,38 @@ def _span(here: float, there: float, side: int) -> Floats:
     """Return logarithms about the present value and the optimum; an optimum at infinity does not hide the rest."""
     far = np.clip(there, here - 2.0 * REACH, here + 2.0 * REACH)
     return np.linspace(min(here, far) - REACH, max(here, far) + REACH, side)
+
+
+def _surface_python(asked: _Asked, names: list[str], two: tuple[int, int], spans: list[Floats]) -> str:
+    """Return a program that prints the largest evidence, and the surface row by row from the top."""
+    searched = replace(asked, search=True)
+    across, up = (f"np.linspace({float(span[0])!r}, {float(span[-1])!r}, {len(span)})" for span in spans)
+    i, j = two
+    lines = [
+        "import numpy as np",
+        "import mercer",
+        "",
+        python_rows("X", asked.X),
+        python_rows("y", asked.y),
+        f"model = mercer.parse({searched.written!r}).fit(X, y)",
+        "top = model.log_marginal_likelihood_",
+        f"theta = model.theta_.copy()  # logarithms of {', '.join(names)}",
+        "values = []",
+        f"for up in {up}[::-1]:  # {names[j]}",
+        f"    for across in {across}:  # {names[i]}",
+        f"        theta[{i}], theta[{j}] = across, up",
+        f"        values.append(max(float(model.log_marginal_likelihood(theta)), top - {DEPTH}))",
+        "print([float(top), *values])",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _surface_commands(asked: _Asked) -> str:
+    """Return commands that find the optimum and show its kernel; no command computes a surface."""
+    observed = data_file("observed.csv", {"x": asked.X[:, 0], "y": asked.y})
+    fit = ["mercer", "fit", "observed.csv", "--target", "y", "--estimator", replace(asked, search=True).written]
+    fit += ["--folds", "0", "--no-report", "-o", "process.mercer", "--force", "--quiet"]
+    return "\n".join([observed, command(*fit), command("mercer", "show", "process.mercer", "--json")]) + "\n"
 
 
 def _python(asked: _Asked) -> str:

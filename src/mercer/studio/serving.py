@@ -15,8 +15,9 @@ from typing import Any
 
 from mercer.errors import CapabilityError
 from mercer.studio.request_guard import Guard, Keys
+from mercer.studio.request_timer import timed_protocol
 
-__all__ = ["address_of", "listen", "require_installed", "run_studio"]
+__all__ = ["address_of", "listen", "require_installed", "run_studio", "server_of"]
 
 HOST = "127.0.0.1"
 
@@ -47,6 +48,28 @@ def address_of(keys: Keys) -> str:
     return f"http://{HOST}:{keys.port}/#token={keys.token}"
 
 
+def server_of(studio: Any) -> Any:
+    """Return the server of a studio: nobody gets in but through the guard, and nobody may be slow."""
+    uvicorn: Any = importlib.import_module("uvicorn")
+    pages: Any = importlib.import_module("mercer.studio.pages")
+    options = uvicorn.Config(
+        Guard(pages.application(studio), studio.keys),
+        log_level="error",
+        access_log=False,
+        ws="none",
+        lifespan="on",
+        http=timed_protocol(),
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        limit_concurrency=100,
+        timeout_keep_alive=10,
+        timeout_graceful_shutdown=2,
+        h11_max_incomplete_event_size=16384,
+    )
+    return uvicorn.Server(options)
+
+
 def run_studio(
     say: Callable[[str], None], data: Path | None, folder: Path, *, port: int = 0, browse: bool = True
 ) -> None:
@@ -66,34 +89,18 @@ def run_studio(
         Whether a browser is opened.
     """
     require_installed()
-    uvicorn: Any = importlib.import_module("uvicorn")
     pages: Any = importlib.import_module("mercer.studio.pages")
     listening = listen(port)
     keys = Keys(listening.getsockname()[1])
     room = Path(tempfile.mkdtemp(prefix="mercer-studio-"))  # mode 0700
     studio = pages.Studio(keys, data, folder, room)
-    options = uvicorn.Config(
-        Guard(pages.application(studio), keys),
-        log_level="error",
-        access_log=False,
-        ws="none",
-        lifespan="on",
-        http="h11",
-        server_header=False,
-        date_header=False,
-        proxy_headers=False,
-        limit_concurrency=100,
-        timeout_keep_alive=10,
-        timeout_graceful_shutdown=2,
-        h11_max_incomplete_event_size=16384,
-    )
     say(f"Open {address_of(keys)}")
     say(f"Models are saved in {folder}. Press Ctrl-C to end.")
     if browse:
         with contextlib.suppress(webbrowser.Error):
             webbrowser.open(address_of(keys))
     try:
-        uvicorn.Server(options).run(sockets=[listening])
+        server_of(studio).run(sockets=[listening])
     finally:
         listening.close()
         shutil.rmtree(room, ignore_errors=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from mercer.arrays import Floats
 
-__all__ = ["command", "data_file", "python_rows", "quoted"]
+__all__ = ["command", "data_file", "python_rows", "quoted", "taken_columns"]
 
 
 def python_rows(name: str, rows: Any) -> str:
@@ -51,3 +51,21 @@ def command(*words: str) -> str:
 def quoted(text: str) -> str:
     """Return one argument, quoted for a shell."""
     return shlex.quote(text)
+
+
+def taken_columns(X: Any) -> str:
+    """Return how columns `names` of a table `data` become samples: as a mapping, a column of texts, or a matrix.
+
+    Parameters
+    ----------
+    X : dict, list or array
+        The samples that were made.
+
+    Examples
+    --------
+    >>> taken_columns(["a", "b"])
+    'data.columns[names[0]]'
+    """
+    if isinstance(X, Mapping):
+        return "{name: data.columns[name] for name in names}"
+    return "data.columns[names[0]]" if isinstance(X, list) else "np.column_stack([data.columns[n] for n in names])"

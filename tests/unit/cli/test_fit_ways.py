@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics import mean_absolute_error
+from sklearn.metrics import mean_absolute_error, r2_score
 
 from mercer import KernelRidge
 from mercer.cli.inputs import Rows
@@ -58,6 +58,15 @@ def test_folds_respect_groups_and_time(table, option):
     assert told["scores"]["neg_mean_absolute_error"] == pytest.approx(-np.mean(errors))
     page = table.with_suffix(".html").read_text()
     assert "took no part" in page and f"the column {option[1]}" in page
+
+
+def test_a_usual_score_that_is_asked_for_is_the_mean_over_folds(table):
+    told = run_json("fit", table, "-t", "y", "-e", MODEL, "--folds", "3", "--metric", "r2", "--no-report")
+    data, found = columns(table), []
+    for train, test in splits(KernelRidge(), data["y"], 60, 3, Rows()):
+        model = KernelRidge(Gaussian(1.0), alpha=0.1).fit(data["u"][train, None], data["y"][train])
+        found.append(r2_score(data["y"][test], model.predict(data["u"][test, None])))
+    assert told["scores"]["r2"] == pytest.approx(np.mean(found)) and "rmse" in told["scores"]
 
 
 def test_a_found_model_is_told_of_all_of_them(table):

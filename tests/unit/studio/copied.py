@@ -6,6 +6,7 @@ import json
 import shlex
 
 from mercer.cli.application import application
+from tests.unit.cli.commandline import run
 
 
 def python_numbers(text, folder):
@@ -37,3 +38,9 @@ def command_output(text, folder):
             application.main(words[1:], standalone_mode=False)
         last = printed.getvalue()
     return json.loads(last)
+
+
+def fitted(known):
+    """Fit a plain model to the file of a request, as a job would."""
+    run("fit", known["path"], "--target", "y", "-e", "SVC(Gaussian(1.0))", "--folds", "0", "--no-report", "-o",
+        f"{known['room']}/model.mercer", "--force")  # fmt: skip

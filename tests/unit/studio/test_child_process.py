@@ -80,6 +80,20 @@ def test_one_that_takes_too_long_is_ended(child):
     run(work)
 
 
+def test_the_first_answer_may_take_longer(child, monkeypatch):
+    """Time for libraries and loops; but it ends, too."""
+
+    async def work():
+        one = child("live")
+        assert await one.ask("x", {}, 0.0)  # no time at all is enough, with that for the start
+        monkeypatch.setattr(child_process, "STARTING", 0.1)
+        await one.end()
+        with pytest.raises(ChildError, match="was stopped"):
+            await one.ask("sleep", {}, 0.1)
+
+    run(work)
+
+
 def test_it_can_be_stopped(child):
     async def work():
         one = child("file")

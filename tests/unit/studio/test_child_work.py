@@ -32,9 +32,9 @@ def test_only_what_is_listed_is_done(do):
 
 
 def test_what_is_told_on_the_way_comes_first(monkeypatch):
-    monkeypatch.setitem(WORK["file"], "fit", ("file_jobs", "surface"))
+    monkeypatch.setitem(WORK["file"], "fit", ("score_surface", "surface"))
     monkeypatch.setattr(
-        "mercer.studio.file_jobs.surface", lambda fields, tell: tell({"share": 0.5}) or {"x": float("nan")}
+        "mercer.studio.score_surface.surface", lambda fields, tell: tell({"share": 0.5}) or {"x": float("nan")}
     )
     assert answers("file", {"id": 1, "do": "fit", "with": {}}) == [
         {"id": 1, "told": {"share": 0.5}},

@@ -1,79 +1,21 @@
 """The user's file: what is said of it, a model that is found, typed samples, and where models are saved."""
 
-import numpy as np
 import pytest
 
-import mercer
 from mercer.errors import MercerError, ParameterError
 from mercer.studio import file_jobs
-from tests.unit.cli.commandline import run, write_fasta
-from tests.unit.studio.copied import command_output, python_numbers
-from tests.unit.studio.test_playground import unpacked
-
-
-@pytest.fixture
-def known(tmp_path):
-    """What the server adds to a request."""
-    rng = np.random.default_rng(0)
-    path = tmp_path / "a.csv"
-    rows = [f"{a:.3f},{b:.3f},{'u' if a * b > 0 else 'v'}" for a, b in rng.normal(size=(60, 2))]
-    path.write_text("\n".join(["a,b,y", *rows]) + "\n")
-    (tmp_path / "models").mkdir()
-    return {
-        "path": str(path),
-        "room": str(tmp_path),
-        "folder": str(tmp_path / "models"),
-        "name": "a.csv",
-        "target": "y",
-    }
+from mercer.studio.typed_samples import predict
+from mercer.studio.user_files import dataset
+from tests.unit.studio.copied import command_output, fitted, python_numbers
 
 
 def test_a_file_is_described(known):
     told = file_jobs.open_file(known)
     assert (told["samples"], told["kind"], told["targets"]) == (60, "table", ["a", "b", "y"])
     assert [column["kind"] for column in told["columns"]] == ["number", "number", "category"]
-    assert len(told["first"]) == 5 and file_jobs.dataset(known) is file_jobs.dataset(known)
+    assert len(told["first"]) == 5 and dataset(known) is dataset(known)
     with pytest.raises(ParameterError, match="no target"):
         file_jobs.open_file({**known, "target": "z"})
-
-
-def test_the_surface_is_that_of_folds(known):
-    said = []
-    told = file_jobs.surface(known, said.append)
-    values = unpacked(told["surface"])
-    assert values.shape == (6, 7) and said[-1]["share"] == 1.0 and told["task"] == "classification"
-    data = file_jobs.dataset(known)
-    X = np.column_stack([data.columns["a"], data.columns["b"]])
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
-    from sklearn.model_selection import cross_val_score
-
-    y = np.asarray(data.columns["y"])
-    model = mercer.SVC(mercer.kernels.Gaussian(told["widths"][4]), C=told["costs"][1])
-    assert values[4, 4] == pytest.approx(cross_val_score(model, X, y, cv=5).mean(), abs=1e-6)
-    assert told["best"][2] == pytest.approx(values.max(), abs=1e-6)
-
-
-def test_a_surface_needs_numbers(tmp_path, known):
-    path = write_fasta(tmp_path / "a.fasta")
-    with pytest.raises(ParameterError, match="sequences"):
-        file_jobs.surface({**known, "path": str(path)}, print)
-
-
-def fitted(known):
-    run("fit", known["path"], "--target", "y", "-e", "SVC(Gaussian(1.0))", "--folds", "0", "--no-report", "-o",
-        f"{known['room']}/model.mercer", "--force")  # fmt: skip
-
-
-def test_a_typed_sample_is_predicted(known):
-    fitted(known)
-    model = mercer.load(f"{known['room']}/model.mercer")
-    told = file_jobs.predict({**known, "sample": {"a": "1.5", "b": "1.25"}})
-    assert told["prediction"] == model.predict([[1.5, 1.25]])[0] == "u"
-    for bad in ({}, {"a": "1"}, {"a": 1, "b": 2}, None):
-        with pytest.raises(ParameterError, match="Fill in"):
-            file_jobs.predict({**known, "sample": bad})
-    with pytest.raises(MercerError):
-        file_jobs.predict({**known, "sample": {"a": "one", "b": "2"}})
 
 
 @pytest.mark.parametrize(
@@ -93,6 +35,33 @@ def test_a_model_is_saved_once(known, tmp_path):
         file_jobs.save_model({**known, "save_as": "mine"})
 
 
+@pytest.fixture
+def trees(known, tmp_path):
+    """A file without targets, and a table of them."""
+    (tmp_path / "a.penn").write_text("(S (A a) (B b))\n(S (B a) (A b))\n(S (A c) (B b))\n(S (B c) (A b))\n" * 10)
+    (tmp_path / "y.csv").write_text("y\n" + "u\nv\n" * 20)
+    labels = {"labels": str(tmp_path / "y.csv"), "labels_name": "y.csv"}
+    return {**known, "path": str(tmp_path / "a.penn"), "name": "a.penn"}, labels
+
+
+def test_targets_may_be_a_table_of_their_own(trees):
+    fields, labels = trees
+    told = file_jobs.open_file({**fields, "target": ""})
+    assert told["needs_labels"] and told["targets"] == [] and told["labels"] == ""
+    told = file_jobs.open_file({**fields, **labels})
+    assert told["needs_labels"] and told["targets"] == ["y"] and told["labels"] == "y.csv"
+
+
+@pytest.mark.slow
+def test_a_model_of_trees_and_what_is_copied_give_the_same_score(trees, tmp_path):
+    fields, labels = trees
+    told = file_jobs.fit({**fields, **labels, "seconds": 900.0}, lambda said: None)
+    assert told["target"] == "y" and told["example"] == "(S (A a) (B b))"
+    assert predict({**fields, **labels, "typed": told["example"]})["prediction"] == "u"
+    assert python_numbers(told["python"], tmp_path) == pytest.approx(told["numbers"], abs=1e-9)
+    assert command_output(told["command"], tmp_path)["verdict"] == told["verdict"]
+
+
 @pytest.mark.slow
 def test_a_model_is_found_and_what_is_copied_gives_the_same_score(known, tmp_path):
     said = []
@@ -104,6 +73,6 @@ def test_a_model_is_found_and_what_is_copied_gives_the_same_score(known, tmp_pat
     losses = [row["loss"] for row in told["worst"]]
     assert losses == sorted(losses, reverse=True)
     sample = {one["name"]: one["usual"] for one in told["inputs"]}
-    assert file_jobs.predict({**known, "sample": sample})["prediction"] in ("u", "v")
+    assert predict({**known, "sample": sample})["prediction"] in ("u", "v")
     assert python_numbers(told["python"], tmp_path) == pytest.approx(told["numbers"], abs=1e-9)
     assert command_output(told["command"], tmp_path)["verdict"] == told["verdict"]

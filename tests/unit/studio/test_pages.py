@@ -73,6 +73,24 @@ def test_nothing_in_the_page_is_from_elsewhere_or_inline():
     )
 
 
+def luminance(colour):
+    """Relative luminance as WCAG 2.2 defines it."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_texts_can_be_read_in_light_and_dark():
+    style = (STATIC / "studio.css").read_text(encoding="utf-8")
+    for block in re.findall(r":root[^{]*\{([^}]*--paper[^}]*)\}", style):
+        colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block))
+        pairs = [(ink, paper) for ink in ("ink", "soft", "accent", "warn") for paper in ("paper", "raised")]
+        for ink, paper in [*pairs, ("on-accent", "accent")]:
+            low, high = sorted(luminance(colours[name]) for name in (ink, paper))
+            assert (high + 0.05) / (low + 0.05) >= 4.5, (ink, paper)
+    assert style.count("--paper: ") == 2
+
+
 @pytest.mark.parametrize(
     ("given", "name", "ending"),
     [
@@ -105,6 +123,24 @@ def test_a_second_upload_replaces_the_first(own, tmp_path):
     for text in ("a\n1\n", "a\n2\n", "a\n3\n"):
         upload(own, text.encode())
     assert [p.read_text() for p in (tmp_path / "room").iterdir()] == ["a\n3\n"]
+
+
+def test_what_was_found_for_a_file_goes_with_it(own):
+    """A page that is loaded later finds the results; a model of one file never predicts for another."""
+    upload(own, TABLE.encode())
+    assert own.ask("GET", "/start").json["number"] == 1
+    own.studio.results["fit"] = {"verdict": "good"}
+    made = [own.studio.room / name for name in ("model.mercer", "report.html")]
+    for path in made:
+        path.write_text("made")
+    upload(own, TABLE.encode(), slot="second")
+    assert own.ask("GET", "/done").json == {"fit": {"verdict": "good"}} and all(path.exists() for path in made)
+    assert upload(own, b"y\nu\n", name="y.csv", slot="labels").status == 200
+    assert own.studio.known({})["labels_name"] == "y.csv" and own.studio.known({})["labels"].endswith(".csv")
+    upload(own, TABLE.encode())
+    assert own.ask("GET", "/done").json == {} and own.ask("GET", "/start").json["number"] == 3
+    assert own.studio.known({"labels": "/etc/passwd"})["labels"] == ""  # the targets belonged to the other file
+    assert not any(path.exists() for path in made)
 
 
 def test_a_file_that_is_too_large_is_refused_and_gone(own, tmp_path, monkeypatch):
@@ -210,12 +246,16 @@ def test_a_job_is_watched_and_stopped(own):
     assert own.ask("POST", "/file/fit", asked).json["state"] == "running"
     assert own.ask("POST", "/file/fit", asked).status == 409  # one at a time
     assert own.file("open", {}).status == 409
+    before = dict(own.studio.files)
+    assert upload(own, b"a,b\n1,2\n").status == 409 and own.studio.files == before  # nor is its file taken away
+    assert own.ask("GET", "/start").json["job"] is True
     while own.studio.file.pid is None:
         time.sleep(0.01)
     pid = own.studio.file.pid
     assert own.ask("POST", "/stop", b"{}").json == {"stopped": True}
     told = own.ask("GET", "/job?since=0").json
     assert told["state"] == "stopped" and own.studio.file.pid != pid
+    assert own.ask("GET", "/start").json["job"] is False and own.ask("GET", "/done").json == {}
     assert own.ask("GET", "/job?since=abc").status == 200 and own.ask("GET", "/job?since=999999999999").status == 200
 
 

@@ -61,6 +61,14 @@ def test_what_is_copied_gives_the_same_numbers(tmp_path, change):
     assert columns["prediction"] == pytest.approx(told["mean"], rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize("two", [("kernel__length_scale", "noise"), ("noise", "scale")])
+def test_what_is_copied_of_the_surface_gives_the_same_numbers(tmp_path, two):
+    told = evidence({**ASKED, "first": two[0], "second": two[1], "side": 5})
+    assert told["numbers"][1:] == pytest.approx(unpacked(told["surface"]).ravel(), rel=1e-6)
+    assert python_numbers(told["python"], tmp_path) == pytest.approx(told["numbers"], rel=1e-9)
+    assert command_output(told["command"], tmp_path)["kernel"] == told["expression"]
+
+
 def test_the_copy_of_a_prior(tmp_path):
     told = observe({**ASKED, "points": []})
     assert python_numbers(told["python"], tmp_path) == pytest.approx(told["numbers"], abs=1e-12)

@@ -7,11 +7,9 @@ import socket
 import threading
 from pathlib import Path
 
-import uvicorn
-
-from mercer.studio.pages import Studio, application
-from mercer.studio.request_guard import Guard, Keys
-from mercer.studio.serving import listen
+from mercer.studio.pages import Studio
+from mercer.studio.request_guard import Keys
+from mercer.studio.serving import listen, server_of
 
 
 class Reply:
@@ -40,11 +38,7 @@ class Running:
         self.studio = Studio(self.keys, data, folder / "models", folder / "room")
         if not warm:
             self.studio.warm = lambda: asyncio.sleep(0)
-        options = uvicorn.Config(
-            Guard(application(self.studio), self.keys), log_level="error", ws="none", http="h11", lifespan="on",
-            h11_max_incomplete_event_size=16384, timeout_graceful_shutdown=1,
-        )  # fmt: skip
-        self.server = uvicorn.Server(options)
+        self.server = server_of(self.studio)
         self.server.install_signal_handlers = lambda: None
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listening]}, daemon=True)
         self.thread.start()

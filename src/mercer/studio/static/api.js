@@ -30,9 +30,10 @@ export async function upload(slot, file) {
   return answered(await fetch(`/upload/${slot}`, { method: "POST", body: file, headers }));
 }
 
-// Only the newest of many questions matters: one is under way, and at most one waits.
+// Only the newest of many questions matters: one is under way, and at most one waits. Whoever asks may be told when an
+// answer takes long, and when it is there.
 export class Latest {
-  constructor(run) { this.run = run; this.busy = false; this.next = null; }
+  constructor(run, slow = () => {}) { this.run = run; this.slow = slow; this.busy = false; this.next = null; }
   async ask(value) {
     this.next = { value };
     if (this.busy) return;
@@ -40,7 +41,10 @@ export class Latest {
     while (this.next) {
       const { value: now } = this.next;
       this.next = null;
+      const timer = setTimeout(() => this.slow(true), 500);
       await this.run(now);
+      clearTimeout(timer);
+      this.slow(false);
     }
     this.busy = false;
   }

@@ -1,13 +1,18 @@
 // Your file: drop, check, choose the target, watch the leaderboard, look at the score, predict, save.
 import { ask, floats, get, upload } from "./api.js";
 import { paintMatrix } from "./draw.js";
-import { card, copies, el, figure, say, short } from "./ui.js";
+import { card, copies, copyRow, el, figure, say, short } from "./ui.js";
 
 export function file() {
   let opened = null, model = null, watching = false;
   const trouble = el("p", { class: "error", role: "alert" });
   const input = el("input", { type: "file", "aria-label": "A data file" });
   const drop = el("div", { class: "drop" }, el("p", { text: "Drop a table, texts, sequences, trees or graphs here, or choose a file:" }), input);
+  const labels = el("input", { type: "file", "aria-label": "A table of targets" }), labelsName = el("span", {});
+  const labelsField = el("div", { class: "hidden" }, el("p", {}, "The file holds no targets. Add a table of them, a row for each sample: ", labelsName), labels);
+  labels.addEventListener("change", async () => {
+    try { await upload("labels", labels.files[0]); clear(); await open(); } catch (error) { trouble.textContent = error.message; }
+  });
   const about = el("div", {}), target = el("select", { "aria-label": "What to predict" });
   const seconds = el("input", { type: "number", min: "2", max: "3000", value: "120", "aria-label": "Seconds at most" });
   const fitButton = el("button", { type: "button", class: "main", text: "Find a model", onclick: () => begin("fit") });
@@ -16,19 +21,28 @@ export function file() {
   const bar = el("progress", { max: "1", value: "0", "aria-label": "Progress" }), doing = el("p", { class: "doing" });
   const board = el("div", { class: "table" }), result = el("div", {}), worst = el("div", { class: "table" });
   const picture = figure(el("canvas", { class: "hidden" }), "The score over cost and width is drawn when it is asked for.");
-  const give = copies("model"), typed = el("div", {}), predicted = el("p", { class: "verdict", role: "status" });
+  const give = copies("model"), giveSurface = copyRow("surface"), typed = el("div", {}), predicted = el("p", { class: "verdict", role: "status" });
   const saveName = el("input", { type: "text", value: "model", "aria-label": "Name of the model", maxlength: "60" });
   const saved = el("p", { role: "status" });
   let shownSurface = null;
 
   function table(names, rows) {
-    return el("table", {}, el("thead", {}, el("tr", {}, ...names.map((name) => el("th", { scope: "col", text: name })))),
-      el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell) => el("td", { class: typeof cell === "number" ? "number" : "", text: typeof cell === "number" ? short(cell) : String(cell) }))))));
+    return el("table", {}, el("thead", {}, el("tr", {}, ...names.map((name, j) => el("th", { scope: "col", class: typeof rows[0]?.[j] === "number" ? "number" : "", text: name })))),
+      el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell) => el("td", { class: typeof cell === "number" ? "number" : String(cell).length > 14 ? "long" : "", text: typeof cell === "number" ? short(cell) : String(cell) }))))));
+  }
+  // What is shown of a file goes with it.
+  function clear() {
+    model = shownSurface = null; tried.clear();
+    result.replaceChildren(el("p", { text: "The score of rows that took no part in the choice will stand here." }));
+    board.replaceChildren(el("p", { text: "Kernels and machines appear here while they are compared." }));
+    worst.replaceChildren(); typed.replaceChildren(el("p", { text: "Find a model first." })); predicted.textContent = saved.textContent = "";
+    picture.firstChild.classList.add("hidden"); picture.say("The score over cost and width is drawn when it is asked for.");
+    give.give(null); giveSurface.give(null); predictButton.disabled = saveButton.disabled = true; bar.value = 0; doing.textContent = "";
   }
   async function take(chosen) {
     if (!chosen) return;
     say(`Reading ${chosen.name} …`);
-    try { await upload("first", chosen); model = null; result.replaceChildren(); worst.replaceChildren(); board.replaceChildren(); await open(); }
+    try { await upload("first", chosen); clear(); await open(); }
     catch (error) { trouble.textContent = error.message; say(""); }
   }
   input.addEventListener("change", () => take(input.files[0]));
@@ -49,14 +63,16 @@ export function file() {
           table(["column", "kind", "missing", "different"], got.columns.map((c) => [c.name, c.kind, c.missing, c.distinct])))) : null);
       if (first) {
         target.replaceChildren(...(got.targets.length ? got.targets : [""]).map((name) => el("option", { value: name, text: name || "as the file has it" })));
-        if (got.targets.length) target.value = got.targets.at(-1);
+        if (got.targets.length) target.value = got.kind === "table" ? got.targets.at(-1) : got.targets[0];
       }
-      fitButton.disabled = surfaceButton.disabled = false;
+      labelsField.classList.toggle("hidden", !got.needs_labels); labelsName.textContent = got.labels;
+      fitButton.disabled = got.needs_labels && !got.labels; surfaceButton.disabled = got.kind !== "table";
     } catch (error) { trouble.textContent = error.message; say(""); }
   }
   target.addEventListener("change", () => open(target.value));
   async function begin(what) {
-    trouble.textContent = ""; board.replaceChildren(); tried.clear();
+    trouble.textContent = "";
+    if (what === "fit") { board.replaceChildren(); tried.clear(); }
     try { await ask(`/file/${what}`, { target: target.value, seconds: Number(seconds.value) }); watch(); }
     catch (error) { trouble.textContent = error.message; }
   }
@@ -70,7 +86,7 @@ export function file() {
       try { job = await get(`/job?since=${since}`); } catch (error) { trouble.textContent = error.message; break; }
       since = job.next;
       const running = job.state === "running";
-      fitButton.disabled = surfaceButton.disabled = running || !opened; stop.disabled = !running;
+      fitButton.disabled = running || !opened || (opened.needs_labels && !opened.labels); surfaceButton.disabled = running || opened?.kind !== "table"; stop.disabled = !running;
       for (const told of job.told) {
         if (told.tried) tried.set(`${told.tried.name} ${told.tried.size}`, told.tried);
         if (told.share != null) { bar.value = told.share; doing.textContent = `${told.doing}, ${Math.round(100 * told.share)} %, ${job.seconds} s`; }
@@ -108,15 +124,15 @@ export function file() {
         cell.dataset.column = c.name;
         return el("label", { class: "field" }, el("span", { text: c.name }), cell);
       }))
-      : el("textarea", { class: "expression", rows: "4", "aria-label": "A sample in the format of the file" }));
+      : el("textarea", { class: "expression", rows: "6", "aria-label": "A sample: a sequence, a tree in brackets, a graph as JSON, or as the file has it", text: told.example }));
     predictButton.disabled = saveButton.disabled = false;
   }
-  function showSurface(told) { shownSurface = told; paintSurfaceOf(); }
+  function showSurface(told) { shownSurface = told; paintSurfaceOf(); giveSurface.give(told); }
   function paintSurfaceOf() {
     if (!shownSurface || !root.isConnected) return;
     const grid = floats(shownSurface.surface);
     picture.firstChild.classList.remove("hidden");
-    paintMatrix(picture.firstChild, grid, { ratio: 0.7, signed: false });
+    paintMatrix(picture.firstChild, grid, { ratio: 0.7, signed: false, axes: { across: shownSurface.widths, up: shownSurface.costs, x: "width", y: shownSurface.cost_name } });
     const [w, c, s] = shownSurface.best;
     picture.say(`${shownSurface.words} Width ${short(shownSurface.widths[0])} to ${short(shownSurface.widths.at(-1))} across; ${shownSurface.cost_name} upwards. Best at width ${short(w)}, ${shownSurface.cost_name} ${short(c)}: ${short(s)}.`);
   }
@@ -134,11 +150,12 @@ export function file() {
     try { saved.textContent = `Saved as ${(await ask("/file/save", { save_as: saveName.value })).saved}.`; } catch (error) { saved.textContent = error.message; }
   } });
   fitButton.disabled = surfaceButton.disabled = true;
-  const root = el("div", { class: "view" },
-    el("div", { class: "panel" }, el("section", { class: "card" }, el("h2", { text: "File" }), drop, trouble, about),
+  clear();
+  const root = el("div", { class: "view" }, el("div", { class: "work" },
+    el("div", { class: "panel" }, el("section", { class: "card" }, el("h2", { text: "File" }), drop, trouble, about, labelsField),
       card("Model", el("label", { class: "field" }, el("span", { text: "What to predict" }), target), el("label", { class: "field" }, el("span", { text: "Seconds at most" }), seconds),
         el("div", { class: "row" }, fitButton, surfaceButton, stop), bar, doing), give),
-    el("div", { class: "panel middle" }, card("Leaderboard", board), card("Result", result), card("Score over cost and width", picture)),
+    el("div", { class: "panel middle" }, card("Leaderboard", board), card("Result", result), card("Score over cost and width", picture, giveSurface))),
     el("div", { class: "side" }, card("Worst of the rows held out", worst), card("Predict a sample", typed, el("div", { class: "row" }, predictButton), predicted),
       card("Save the model", el("p", { text: `In the folder ${document.body.dataset.folder || ""}:` }), el("div", { class: "row" }, saveName, el("span", { text: ".mercer" }), saveButton), saved)));
   root.id = "file-view";
@@ -146,8 +163,11 @@ export function file() {
   root.shown = async () => {
     paintSurfaceOf();
     const told = await get("/start");
-    if (told.files.first && (!opened || opened.name !== told.files.first)) await open();
-    if (told.job && !model) watch();
+    if (told.files.first && opened?.number !== told.number) { clear(); await open(); }
+    if (told.job) await watch();
+    const done = await get("/done");  // before a reload, or in another tab
+    if (done.fit && !model) showModel(done.fit);
+    if (done.surface && !shownSurface) showSurface(done.surface);
   };
   return root;
 }

@@ -1,6 +1,6 @@
 // Gram matrices: an ordered heat map, the spectrum, and what two samples share.
 import { Latest, ask, floats, get } from "./api.js";
-import { inks, paintMatrix } from "./draw.js";
+import { paintMatrix } from "./draw.js";
 import { card, copies, el, figure, imageFigure, keep, kept, select, short, theme } from "./ui.js";
 
 const EXAMPLES = { strings: "Spectrum(2).normalized()", texts: "TfIdf().normalized()", trees: "SubsetTree().normalized()", graphs: "WeisfeilerLehman(2).normalized()", points: "Gaussian(1.0)", file: "" };
@@ -31,9 +31,9 @@ export function gram() {
   function paint() {
     if (!matrix || !root.isConnected) return;
     const { context, width } = paintMatrix(canvas, matrix), step = width / told.names.length;
-    context.lineWidth = 2; context.strokeStyle = "#ffffff";
-    context.strokeRect(state.j * step, state.i * step, step, step);
-    context.strokeStyle = inks().ink; context.strokeRect(state.j * step - 1.5, state.i * step - 1.5, step + 3, step + 3);
+    const side = Math.max(step, 6), x = Math.min(state.j * step, width - side), y = Math.min(state.i * step, width - side);
+    context.lineWidth = 2; context.strokeStyle = "#ffffff"; context.strokeRect(x + 3, y + 3, side - 6, side - 6);
+    context.strokeStyle = "#000000"; context.strokeRect(x + 1, y + 1, side - 2, side - 2);
     const value = matrix.values[state.i * told.names.length + state.j];
     picture.lastChild.textContent = told.words;
     canvas.setAttribute("aria-label", `${told.words} Arrows choose two samples. Now ${told.names[state.i]} and ${told.names[state.j]}, ${short(value)}.`);
@@ -78,9 +78,9 @@ export function gram() {
       look();
     } catch (error) { trouble.textContent = error.message; }
   }
-  const root = el("div", { class: "view" },
+  const root = el("div", { class: "view" }, el("div", { class: "work" },
     el("div", { class: "panel" }, card("Samples", source, targetField, el("label", { class: "field" }, el("span", { text: "Kernel" }), field)), give),
-    el("div", { class: "panel middle" }, picture, trouble),
+    el("div", { class: "panel middle" }, picture, trouble)),
     el("div", { class: "side" }, card("What they share", shared), card("Spectrum", spectrum)));
   root.id = "gram-view";
   root.repaint = () => { paint(); look(); };

@@ -24,6 +24,7 @@ function show() {
   if (!made[name]) made[name] = VIEWS[name]();
   place.replaceChildren(made[name]);
   document.title = `${document.querySelector("#tabs [aria-current]").textContent} · mercer studio`;
+  say("");
   made[name].shown?.();
 }
 

@@ -20,8 +20,10 @@ export class Plane {
     this.canvas.addEventListener("focus", () => this.draw());
     this.canvas.addEventListener("blur", () => this.draw());
     new ResizeObserver(() => this.draw()).observe(this.canvas);
-    this.figure = el("figure", { class: "plane" }, this.canvas, this.words = el("figcaption", {}));
+    this.figure = el("figure", { class: "plane" }, this.canvas, this.words = el("figcaption", { id: `words-${label.replaceAll(" ", "-")}` }));
+    this.canvas.setAttribute("aria-describedby", this.words.id);
   }
+  wait(on) { this.canvas.classList.toggle("busy", on); this.canvas.setAttribute("aria-busy", on); }
   describe(text) { this.words.textContent = text; }
   place(event) {
     const box = this.canvas.getBoundingClientRect();

@@ -6,8 +6,8 @@ import { HALF, Plane, SHAPED } from "./plane.js";
 import { card, copies, el, figure, keep, kept, say, select, slider } from "./ui.js";
 
 const LABELS = ["a", "b", "c", "d", "e", "f"];
-const TASKS = [["classes", "Classes (support vector machine)"], ["curve", "Curve (support vector regression)"],
-  ["region", "Region (one-class machine)"], ["clusters", "Clusters (kernel k-means)"], ["components", "Components (kernel PCA)"]];
+const TASKS = [["classes", "Classes (SVM)"], ["curve", "Curve (regression)"], ["region", "Region (one class)"],
+  ["clusters", "Clusters (k-means)"], ["components", "Components (PCA)"]];
 
 export function playground() {
   const state = kept("playground", { task: "classes", C: 1, epsilon: 0.3, nu: 0.1, clusters: 3, component: 1, kernel: "Gaussian(1.0)", points: null });
@@ -70,13 +70,13 @@ export function playground() {
       facts.textContent = `${told.estimator}: ${told.milliseconds} ms of work, ${ms.toFixed(0)} ms to the picture.`;
       give.give(told);
     } catch (error) { trouble.textContent = error.message; }
-    clearTimeout(idle); idle = setTimeout(() => more.ask(fields()), 150);
-  });
+    clearTimeout(idle); idle = setTimeout(() => more.ask({ ...fields(), codes: plane.points.map((_, i) => plane.look(i)) }), 150);
+  }, (on) => plane.wait(on));
   let seen = null;
-  const more = new Latest(async (asked) => {
+  const more = new Latest(async ({ codes, ...asked }) => {
     try {
       const got = await ask("/live/details", asked);
-      seen = { got, matrix: floats(got.gram), codes: asked.points.map((_, i) => plane.look(i)) };
+      seen = { got, matrix: floats(got.gram), codes };
       paintDetails();
     } catch { /* the live question has said it */ }
   });
@@ -103,16 +103,16 @@ export function playground() {
     };
     sliders.replaceChildren(...of.map((name) => make[name]()));
   }
-  const load = el("div", { class: "row" }, ...Object.entries(SHAPED).map(([name, make]) => el("button", { type: "button", text: name, onclick: () => {
+  const load = Object.entries(SHAPED).map(([name, make]) => el("button", { type: "button", text: name, onclick: () => {
     if (name === "Wave") { state.task = "curve"; taskField.querySelector("select").value = "curve"; told = surface = regions = null; dials(); }
-    plane.set(make(count.value ? Number(count.value) : 120)); } })));
-  const count = el("input", { type: "number", value: "120", min: "10", max: "1000", "aria-label": "How many points" });
+    plane.set(make(Math.max(2, Math.min(2000, Number(count.value) || 120)))); } }));
+  const count = el("input", { type: "number", value: "120", min: "2", max: "2000", class: "short", "aria-label": "How many points" });
   const taskField = select("What to learn", TASKS, state.task, (v) => { state.task = v; told = surface = regions = null; dials(); ask_(); });
-  const root = el("div", { class: "view" },
+  const root = el("div", { class: "view" }, el("div", { class: "work" },
     el("div", { class: "panel" }, card("Task", taskField, sliders), kernel.element, give),
     el("div", { class: "panel middle" },
-      el("section", { class: "card" }, plane.tools(LABELS.slice(0, 4)), el("div", { class: "row" }, el("span", { text: "Load" }), count, load)),
-      plane.figure, trouble, facts),
+      el("section", { class: "card" }, plane.tools(LABELS.slice(0, 4)), el("div", { class: "row" }, el("span", { text: "Load" }), count, ...load)),
+      plane.figure, trouble, facts)),
     el("div", { class: "side" }, card("Feature space", feature), card("Gram matrix", matrix), card("Spectrum", spectrum)));
   root.id = "playground-view";
   root.repaint = () => { plane.draw(); paintDetails(); };

@@ -3,7 +3,7 @@ import { Latest, ask, floats } from "./api.js";
 import { Kernel } from "./blocks.js";
 import { COLOURS, inks, mark, paintMatrix } from "./draw.js";
 import { Plane, SHAPED } from "./plane.js";
-import { card, copies, el, figure, keep, kept, select, short, slider } from "./ui.js";
+import { card, copies, copyRow, el, figure, keep, kept, select, short, slider } from "./ui.js";
 
 export function processes() {
   const state = kept("processes", { kernel: "2.0 * Gaussian(1.0)", noise: 0.05, draws: 4, points: [], first: null, second: null });
@@ -22,7 +22,7 @@ export function processes() {
     },
   });
   const trouble = el("p", { class: "error", role: "alert" }), facts = el("p", {});
-  const give = copies("process");
+  const give = copies("process"), giveSurface = copyRow("evidence");
   const kernel = new Kernel({ text: state.kernel, columns: false, onchange: (text) => { state.kernel = text; again(); } });
   const fields = () => ({ kernel: state.kernel, noise: state.noise, draws: state.draws, points: plane.points.map((p) => p.slice(0, 2)) });
   const live = new Latest(async (asked) => {
@@ -33,7 +33,7 @@ export function processes() {
       facts.textContent = told.evidence == null ? "No data yet: these are draws from the prior." : `Log evidence ${told.evidence.toFixed(3)}; ${told.milliseconds} ms.`;
       root.dataset.answers = Number(root.dataset.answers || 0) + 1;
     } catch (error) { trouble.textContent = error.message; }
-  });
+  }, (on) => plane.wait(on));
   const again = () => { keep("processes", state); ridge = null; live.ask(fields()); };
   const pick = el("div", {});
   function choices(names) {
@@ -47,8 +47,11 @@ export function processes() {
   function paintEvidence() {
     if (!ridge || !root.isConnected) return;
     surface.firstChild.classList.remove("hidden");
-    const { context, width } = paintMatrix(surface.firstChild, ridge.grid, { signed: false });
-    const at = (v, axis, up) => { const a = ridge.axes[axis], lo = Math.log(a[0]), hi = Math.log(a[a.length - 1]), t = (Math.log(v) - lo) / (hi - lo); return width * (up ? 1 - t : t); };
+    const [across, up] = ridge.axes, last = (name) => name.split("__").at(-1).replace("_", " ");
+    const { context, left, top, w, h } = paintMatrix(surface.firstChild, ridge.grid, { signed: false, axes: { across, up, x: last(ridge.over[0]), y: last(ridge.over[1]) } });
+    // a value belongs to the middle of a pixel
+    const share = (v, a) => ((Math.log(v) - Math.log(a[0])) / (Math.log(a.at(-1)) - Math.log(a[0])) * (a.length - 1) + 0.5) / a.length;
+    const at = (v, axis, upwards) => (upwards ? top + h * (1 - share(v, up)) : left + w * share(v, across));
     mark(context, at(ridge.here[0], 0), at(ridge.here[1], 1, true), 2, 6, { fill: "#ffffff", edge: "#000000" });
     mark(context, at(ridge.best[0], 0), at(ridge.best[1], 1, true), 3, 7, { fill: COLOURS[4], edge: "#ffffff" });
     surface.say(`${ridge.words} ◆ optimum, □ now. Across ${short(ridge.axes[0][0])} to ${short(ridge.axes[0].at(-1))}, upwards ${short(ridge.axes[1][0])} to ${short(ridge.axes[1].at(-1))}, logarithmic.`);
@@ -60,7 +63,7 @@ export function processes() {
       // what lies far below the top is all the same to the eye
       const grid = floats(got.surface), top = got.evidence;
       for (let i = 0; i < grid.values.length; i++) grid.values[i] = -Math.sqrt(Math.max(0, top - grid.values[i]));
-      ridge = { ...got, grid }; paintEvidence(); trouble.textContent = "";
+      ridge = { ...got, grid, over: [state.first, state.second] }; paintEvidence(); giveSurface.give(got); trouble.textContent = "";
     } catch (error) { trouble.textContent = error.message; }
     draw.disabled = false;
   } });
@@ -79,10 +82,10 @@ export function processes() {
       slider({ label: "draws", value: state.draws, low: 0, high: 8, log: false, step: 1, onchange: (v) => { state.draws = v; again(); } }));
   }
   const wave = el("button", { type: "button", text: "Wave", onclick: () => plane.set(SHAPED.Wave(25)) });
-  const root = el("div", { class: "view" },
+  const root = el("div", { class: "view" }, el("div", { class: "work" },
     el("div", { class: "panel" }, card("Process", dials), kernel.element, give),
-    el("div", { class: "panel middle" }, el("section", { class: "card" }, plane.tools(null), el("div", { class: "row" }, el("span", { text: "Load" }), wave)), plane.figure, trouble, facts),
-    el("div", { class: "side" }, card("Evidence", pick, el("div", { class: "row" }, draw, climb), surface)));
+    el("div", { class: "panel middle" }, el("section", { class: "card" }, plane.tools(null), el("div", { class: "row" }, el("span", { text: "Load" }), wave)), plane.figure, trouble, facts)),
+    el("div", { class: "side" }, card("Evidence", pick, el("div", { class: "row" }, draw, climb), surface, giveSurface)));
   root.id = "processes-view";
   root.repaint = root.shown = () => { plane.draw(); paintEvidence(); };
   dial(); kernel.read(state.kernel, true); again();

@@ -17,7 +17,7 @@ export function samples() {
       contour(context, size, surface, 0, { colour: inks().ink, width: 1.6 });
     },
   });
-  const trouble = el("p", { class: "error", role: "alert" }), verdict = el("p", { class: "verdict" }), peaks = el("div", { class: "two" });
+  const trouble = el("p", { class: "error", role: "alert" }), verdict = el("p", { class: "verdict" }), peaks = el("div", { class: "two" }), compared = el("p", {});
   const give = copies("test"), shown = imageFigure("The null distribution is drawn here.");
   const kernel = new Kernel({ text: state.kernel, onchange: (text) => { state.kernel = text; again(); } });
   function found(told) {
@@ -31,7 +31,7 @@ export function samples() {
       surface = floats(told.surface); found(told);
       plane.draw(); plane.describe(told.plane);
     } catch (error) { trouble.textContent = error.message; }
-  });
+  }, (on) => plane.wait(on));
   function again() {
     keep("samples", state);
     if (state.from === "files") return;
@@ -55,11 +55,11 @@ export function samples() {
       found(told);
       peaks.replaceChildren(...told.peaks.map((list, i) => el("div", {}, el("h3", { text: `Most like the ${i ? "second" : "first"} file only` }),
         el("ul", { class: "plain" }, ...list.map((row) => el("li", { text: `${row.what}: ${short(row.value)}` }))))));
-      say(`${told.samples[0]} and ${told.samples[1]} samples, compared by ${told.expression}.`);
+      compared.textContent = `${told.samples[0]} and ${told.samples[1]} samples, compared by ${told.expression}.`; say("");
     } catch (error) { trouble.textContent = error.message; say(""); }
     test.disabled = false;
   } });
-  const files = card("Two files", chooser("first", "First file"), chooser("second", "Second file"), el("label", { class: "field" }, el("span", { text: "Kernel" }), own), test, peaks);
+  const files = card("Two files", chooser("first", "First file"), chooser("second", "Second file"), el("label", { class: "field" }, el("span", { text: "Kernel" }), own), test, compared, peaks);
   const clouds = el("div", { class: "panel" },
     el("section", { class: "card" }, plane.tools(["first", "second"]), el("div", { class: "row" }, el("span", { text: "Load" }),
       el("button", { type: "button", text: "Same", onclick: () => plane.set(SHAPED.Rings(160).map(([x, y], i) => [x, y, i % 2 === 0 ? Number(Math.random() < 0.5) : Number(Math.random() < 0.5)])) }),
@@ -70,9 +70,9 @@ export function samples() {
     state.from = v; which(); again();
     if (v === "files") { const told = await get("/start"); for (const slot of ["first", "second"]) if (told.files[slot]) names[slot].textContent = told.files[slot]; }
   });
-  const root = el("div", { class: "view" },
+  const root = el("div", { class: "view" }, el("div", { class: "work" },
     el("div", { class: "panel" }, card("Test", from, slider({ label: "permutations", value: state.draws, low: 50, high: 2000, step: null, onchange: (v) => { state.draws = Math.round(v); again(); } })), kernel.element, give),
-    el("div", { class: "panel middle" }, clouds, files, trouble),
+    el("div", { class: "panel middle" }, clouds, files, trouble)),
     el("div", { class: "side" }, card("Null distribution", verdict, shown)));
   root.id = "samples-view";
   root.repaint = () => { plane.draw(); again(); };

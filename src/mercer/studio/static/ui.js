@@ -65,26 +65,42 @@ export function card(title, ...children) {
   return el("section", { class: "card" }, el("h2", { text: title }), ...children);
 }
 
-export function copies(name) {
+// Two buttons that copy, and the text that was copied; they wait until there is something to copy.
+export function copyRow(name) {
   const code = el("pre", { class: "hidden", tabindex: "0", "aria-label": "What was copied" });
   const texts = { python: "", command: "" };
+  let shown = "";
   async function copy(kind) {
+    shown = kind;
     code.textContent = texts[kind];
     code.classList.remove("hidden");
-    try { await navigator.clipboard.writeText(texts[kind]); say(`Copied: the ${name} as ${kind}.`); }
+    try { await navigator.clipboard.writeText(texts[kind]); say(`Copied: the ${name} as ${kind === "python" ? "Python" : "command line"}.`); }
     catch { say("The browser keeps its clipboard closed; select the text below the buttons."); }
   }
-  const made = card("Take it with you", el("div", { class: "row" },
-    el("button", { type: "button", text: "Copy as Python", onclick: () => copy("python") }),
-    el("button", { type: "button", text: "Copy as command line", onclick: () => copy("command") })), code);
+  const button = (kind, text) => el("button", { type: "button", text, disabled: true, "aria-label": `${text}: the ${name}`, onclick: () => copy(kind) });
+  const buttons = [button("python", "Copy as Python"), button("command", "Copy as command line")];
+  const made = el("div", { class: "copies" }, el("div", { class: "row" }, ...buttons), code);
   made.give = (told) => {
-    texts.python = told.python; texts.command = told.command;
-    if (!code.classList.contains("hidden")) code.textContent = texts.python;
+    texts.python = told?.python ?? ""; texts.command = told?.command ?? "";
+    for (const one of buttons) one.disabled = !told;
+    if (!told) code.classList.add("hidden"); else if (shown) code.textContent = texts[shown];
   };
   return made;
 }
 
-export function say(text) { document.getElementById("status").textContent = text; }
+export function copies(name) {
+  const row = copyRow(name), made = card("Take it with you", row);
+  made.give = row.give;
+  return made;
+}
+
+// What is said at the foot of the page goes after a while, unless something is under way.
+let quiet = 0;
+export function say(text) {
+  document.getElementById("status").textContent = text;
+  clearTimeout(quiet);
+  if (text && !text.endsWith("…")) quiet = setTimeout(() => say(""), 10_000);
+}
 
 export function keep(name, value) { try { sessionStorage.setItem(`mercer.${name}`, JSON.stringify(value)); } catch { /* full */ } }
 export function kept(name, otherwise) {

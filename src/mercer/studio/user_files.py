@@ -1,0 +1,35 @@
+"""The files that the user gave, read once as long as they do not change."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+from mercer.cli.inputs import open_data
+from mercer.errors import ParameterError
+from mercer.io.datasets import Dataset
+from mercer.io.tables import Table
+
+__all__ = ["dataset", "labels_of"]
+
+
+@functools.lru_cache(maxsize=2)
+def _read(path: str, changed: float) -> Dataset:
+    return open_data(Path(path))
+
+
+def dataset(fields: Any, which: str = "path") -> Dataset:
+    """Return the file; it is read once as long as it does not change."""
+    path = Path(fields[which])
+    return _read(str(path), path.stat().st_mtime)
+
+
+def labels_of(fields: Any) -> Table | None:
+    """Return the table of targets that was given beside the file."""
+    if not fields.get("labels"):
+        return None
+    table = dataset(fields, "labels")
+    if not isinstance(table, Table):
+        raise ParameterError(f"{fields['labels_name']} holds {table.kind}; targets are a table. Give a CSV file.")
+    return table
