@@ -546,6 +546,7 @@ SAVED: dict[str, tuple[str, ...]] = {
     "mercer.first_model.verdicts": ("Held", "Tried",),
     "mercer.gram.distributed": ("Layout", "Reference",),
     "mercer.gram.gauss.fast_gauss": ("FastGaussExpansion",),
+    "mercer.gram.gram": ("Solution", "Status", "Trace",),
     "mercer.gram.low_rank.feature_maps": ("ExactFeatures", "FeatureMap", "FoldedFeatures", "Joined", "Mapped", "Multiplied", "PartOf", "PolynomialSketch", "Rescaled", "UnitLength", "Waves", "draw_map",),
     "mercer.gram.low_rank.hadamard": ("StructuredProjection",),
     "mercer.gram.repair": ("Mend",),
@@ -564,6 +565,5 @@ SAVED: dict[str, tuple[str, ...]] = {
     "mercer.problems": ("BoxQP", "ConvexRisk", "LinearRisk", "LinearSystem", "MulticlassQP", "SmoothRisk", "SparseRisk",),
     "mercer.selection.tables.table_encoder": ("ColumnCode",),
     "mercer.solvers.mixtures.weight_search": ("Mixed",),
-    "mercer.solvers.solver": ("Solution", "Status", "Trace",),
     "mercer.targets.target": ("Reduction",),
 }

@@ -1,4 +1,4 @@
-"""Problems as mathematics; what a solver returns is named here too, and defined with the solvers.
+"""Problems as mathematics; what a solver returns is named here too, and defined with the Grams that expand it.
 
 A problem is a plain record: an estimator writes it, a solver reads it, and neither knows the other. ``gram``
 is whatever multiplies vectors as the Gram matrix K does.
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats, Indices
-from mercer.solvers.solver import Solution, Status, Trace
+from mercer.gram.gram import Solution, Status, Trace
 
 __all__ = [
     "BoxQP",

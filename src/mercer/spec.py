@@ -16,15 +16,13 @@ import numbers
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar, cast
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mercer.arrays import Floats
 from mercer.errors import ParameterError
-
-if TYPE_CHECKING:
-    from mercer.constraints import Doubles, Interval
 
 __all__ = [
     "Spec",
@@ -446,13 +444,13 @@ class _Free(NamedTuple):
 
     name: str
     value: Any
-    interval: Interval
+    interval: Any  # of `mercer.constraints`
 
     @property
-    def entries(self) -> Doubles:
+    def entries(self) -> Floats:
         return np.asarray(self.value, dtype=np.float64).reshape(-1)
 
-    def holding(self, entries: Doubles) -> Any:
+    def holding(self, entries: Floats) -> Any:
         """Entries in the same container as the present value."""
         if isinstance(self.value, np.ndarray):
             return entries.copy().reshape(self.value.shape)
@@ -473,7 +471,7 @@ def free_names(spec: Spec) -> tuple[str, ...]:
     return tuple(names)
 
 
-def free_values(spec: Spec) -> Doubles:
+def free_values(spec: Spec) -> Floats:
     """Raw values of the free parameters, (p,)."""
     return _joined([free.entries for free in _walk(spec)])
 
@@ -483,7 +481,7 @@ def with_free(spec: S, values: ArrayLike) -> S:
     return _rebuilt(spec, _pieces(spec, values))
 
 
-def unconstrain(spec: Spec) -> Doubles:
+def unconstrain(spec: Spec) -> Floats:
     """Unconstrained coordinates theta of the free parameters, (p,)."""
     return _joined([free.interval.unconstrain(free.entries) for free in _walk(spec)])
 
@@ -493,7 +491,7 @@ def constrained(spec: S, theta: ArrayLike) -> S:
     return _rebuilt(spec, [(free, free.interval.constrain(part)) for free, part in _pieces(spec, theta)])
 
 
-def chain(spec: Spec, gradient: ArrayLike) -> Doubles:
+def chain(spec: Spec, gradient: ArrayLike) -> Floats:
     """Derivative in theta, (p,), from the derivative in the raw values, (p,), at the values of this Spec."""
     return _joined([part * free.interval.slope(free.entries) for free, part in _pieces(spec, gradient)])
 
@@ -514,7 +512,7 @@ def _walk(spec: Spec, prefix: str = "") -> Iterator[_Free]:
             yield from _walk(value, f"{prefix}{key}__")
 
 
-def _pieces(spec: Spec, vector: ArrayLike) -> list[tuple[_Free, Doubles]]:
+def _pieces(spec: Spec, vector: ArrayLike) -> list[tuple[_Free, Floats]]:
     """The free parameters, each with its part of a vector."""
     frees = list(_walk(spec))
     ends = np.cumsum([free.entries.size for free in frees], dtype=np.intp)
@@ -527,9 +525,9 @@ def _pieces(spec: Spec, vector: ArrayLike) -> list[tuple[_Free, Doubles]]:
     return list(zip(frees, np.split(whole, ends[:-1]), strict=True)) if frees else []
 
 
-def _rebuilt(spec: S, pieces: list[tuple[_Free, Doubles]]) -> S:
+def _rebuilt(spec: S, pieces: list[tuple[_Free, Floats]]) -> S:
     return spec.replace(**{free.name: free.holding(part) for free, part in pieces})
 
 
-def _joined(parts: list[Doubles]) -> Doubles:
+def _joined(parts: list[Floats]) -> Floats:
     return np.concatenate(parts) if parts else np.empty(0)

@@ -1,4 +1,4 @@
-"""How K is held: what a user writes (`GramSpec`) and what solvers see (`Gram`).
+"""How K is held: what a user writes (`GramSpec`), what solvers see (`Gram`), and what they return (`Solution`).
 
 Symbols: n training samples, m new samples, q chosen rows, k outputs, r rank.
 Solvers ask for products, rows or factors; how the numbers are computed is the Gram's business.
@@ -6,7 +6,11 @@ Solvers ask for products, rows or factors; how the numbers are computed is the G
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
@@ -19,6 +23,7 @@ from mercer.errors import ParameterError
 from mercer.gram.expansion import Expansion, FeatureExpansion, product
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel, bases_of, fill
+from mercer.notebooks import array, table
 from mercer.runtime.tiling import thread_count, tile_side
 from mercer.spec import Spec
 
@@ -30,8 +35,21 @@ if TYPE_CHECKING:
     from mercer.gram.low_rank.features import Features
     from mercer.gram.low_rank.nystrom import NystromGram
 
-__all__ = ["Capability", "Cross", "Gram", "GramSpec", "HasEigen", "HasFactor", "HasRows", "tile_bytes"]
+__all__ = [
+    "Capability",
+    "Cross",
+    "Gram",
+    "GramSpec",
+    "HasEigen",
+    "HasFactor",
+    "HasRows",
+    "Solution",
+    "Status",
+    "Trace",
+    "tile_bytes",
+]
 __public__ = ["Cross", "Gram", "GramSpec", "HasEigen", "HasFactor", "HasRows"]
+__saved__ = ["Solution", "Status", "Trace"]
 
 
 _OFFERED: dict[tuple[type, type], bool] = {}  # whether objects of a class have the methods of a protocol
@@ -194,7 +212,7 @@ class Gram(ABC):
         T = packed(T, self.kernel.pack)
         return Cross(self.kernel, T, self.samples, self.resources)
 
-    def expand(self, solution: Any, intercept: Any = 0.0) -> Expansion | FeatureExpansion:
+    def expand(self, solution: Solution, intercept: Any = 0.0) -> Expansion | FeatureExpansion:
         """Return the fitted function f(x) = sum_i coef_i k(x, x_i) + intercept; zero coefficients are dropped."""
         coef = np.asarray(solution.coef, dtype=float)
         used = np.flatnonzero(coef if coef.ndim == 1 else np.any(coef != 0, axis=1))
@@ -323,3 +341,127 @@ def is_approximate_factor(spec: Any) -> bool:
 def is_factored(spec: Any) -> bool:
     """Return whether K is asked for by a factor, approximate or of the kernel's own features."""
     return isinstance(spec, GramSpec) and spec.low_rank
+
+
+# what a solver finds, and a Gram turns into a function ---------------------------------------------------
+
+
+class Status(Enum):
+    """How a solver ended; the value of each is a sentence of advice.
+
+    Examples
+    --------
+    >>> Status.STALLED.name
+    'STALLED'
+    """
+
+    CONVERGED = "The tolerance was reached."
+    MAX_ITER = (
+        "The iterations ran out before the tolerance was reached: raise max_iter, loosen tol, or regularise "
+        "more strongly."
+    )
+    TIME = (
+        "The time ran out before the tolerance was reached: raise max_time, loosen tol, or choose an approximate Gram."
+    )
+    STOPPED = "The run was stopped before the tolerance was reached: start again from this solution."
+    UNBOUNDED = (
+        "The problem has no solution: its objective falls without end. Bound the coefficients (a finite C), or use a "
+        "positive definite kernel."
+    )
+    STALLED = "Rounding keeps the tolerance out of reach: loosen tol, regularise more strongly, or scale the samples."
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.value,)  # skops asks this, not __reduce_ex__
+
+    @property
+    def converged(self) -> bool:
+        """Whether the tolerance was reached."""
+        return self is Status.CONVERGED
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """What happened, iteration by iteration; a direct solver has a trace of one entry.
+
+    Attributes
+    ----------
+    objective : (t,) array
+        Value of what is minimised, summed over the outputs.
+    residual : (t,) array
+        Largest residual over the outputs, as in `Solution`.
+    seconds : (t,) array
+        Time since the start.
+    """
+
+    objective: Floats
+    residual: Floats
+    seconds: Floats
+
+    @classmethod
+    def of(cls, rows: list[tuple[float, float, float]]) -> Trace:
+        """Trace from rows (objective, residual, seconds)."""
+        columns = np.array(rows, dtype=np.float64).reshape(len(rows), 3).T.copy()
+        return cls(columns[0], columns[1], columns[2])
+
+    def __len__(self) -> int:
+        return len(self.residual)
+
+
+def _no_multipliers() -> Floats:
+    return np.zeros(0)
+
+
+def _no_trace() -> Trace:
+    return Trace.of([])
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a solver found, how well, and what of its work can be reused.
+
+    Attributes
+    ----------
+    coef : (n,) or (n, k) array
+        Signed coefficients: f = K coef, plus what the multipliers or the intercept add.
+    status : Status
+        How the solver ended, with advice.
+    residual : float
+        Violation actually reached, computed for the problem as given, without the jitter. For a
+        linear system the largest over the outputs of the length of what is left over that of the right-hand
+        side; for a BoxQP the largest violation of the optimality conditions, in the unit of f.
+    gap : float
+        Duality gap: the objective is above its minimum by no more than this; NaN where it was not computed.
+    weights : (r,) or (r, k) array, optional
+        The same function in the coordinates of the Gram's factor, F^T coef; it has more correct digits.
+    multipliers : (s,) or (s, k) array
+        One per equality constraint; for a border the coefficients of its functions.
+    jitter : float
+        0.0 unless a factorisation needed help.
+    trace : Trace
+        Iteration by iteration.
+    state : object, optional
+        What can be reused for other right-hand sides, such as a factor.
+    details : mapping
+        Figures of the run for a report, by name: pairs moved, hit rate of the row cache, ...
+    """
+
+    coef: Floats
+    status: Status
+    residual: float
+    weights: Floats | None = None
+    multipliers: Floats = field(default_factory=_no_multipliers)
+    jitter: float = 0.0
+    trace: Trace = field(default_factory=_no_trace)
+    state: Any = None
+    gap: float = math.nan
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def _cells(self) -> tuple[str, list[tuple[str, Any]], str]:
+        figures = {"residual": self.residual, "duality gap": self.gap, "jitter": self.jitter, **self.details}
+        return self.status.name.lower().replace("_", " "), list(figures.items()), self.status.value
+
+    def _repr_html_(self) -> str:
+        return table(*self._cells())
+
+    def _repr_latex_(self) -> str:
+        return array(*self._cells())

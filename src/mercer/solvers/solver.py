@@ -1,12 +1,11 @@
-"""How an optimum is reached: base class of solvers, what they return, and what those of linear systems share."""
+"""How an optimum is reached: base class of solvers, and what those of linear systems share."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from enum import Enum
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -14,148 +13,14 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.budget import UNLIMITED, Resources
 from mercer.errors import CapabilityError
-from mercer.notebooks import array, table
+from mercer.problems import Solution, Status
 from mercer.runtime.tiling import raising_interrupts
 from mercer.spec import Spec
 
-__all__ = [
-    "Columns",
-    "Monitor",
-    "Solution",
-    "Solver",
-    "Status",
-    "Trace",
-    "Watch",
-    "largest_order",
-    "largest_ratio",
-    "lengths",
-    "resources_of",
-]
+__all__ = ["Columns", "Monitor", "Solver", "Watch", "largest_order", "largest_ratio", "lengths", "resources_of"]
 __public__ = ["Solver"]
-__saved__ = ["Solution", "Status", "Trace"]
 
 _CAPABILITIES = ("rows", "factor", "eigh", "to_dense")  # what a Gram may offer besides products
-
-
-class Status(Enum):
-    """How a solver ended; the value of each is a sentence of advice.
-
-    Examples
-    --------
-    >>> Status.STALLED.name
-    'STALLED'
-    """
-
-    CONVERGED = "The tolerance was reached."
-    MAX_ITER = (
-        "The iterations ran out before the tolerance was reached: raise max_iter, loosen tol, or regularise "
-        "more strongly."
-    )
-    TIME = (
-        "The time ran out before the tolerance was reached: raise max_time, loosen tol, or choose an approximate Gram."
-    )
-    STOPPED = "The run was stopped before the tolerance was reached: start again from this solution."
-    UNBOUNDED = (
-        "The problem has no solution: its objective falls without end. Bound the coefficients (a finite C), or use a "
-        "positive definite kernel."
-    )
-    STALLED = "Rounding keeps the tolerance out of reach: loosen tol, regularise more strongly, or scale the samples."
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.value,)  # skops asks this, not __reduce_ex__
-
-    @property
-    def converged(self) -> bool:
-        """Whether the tolerance was reached."""
-        return self is Status.CONVERGED
-
-
-@dataclass(frozen=True, eq=False)
-class Trace:
-    """What happened, iteration by iteration; a direct solver has a trace of one entry.
-
-    Attributes
-    ----------
-    objective : (t,) array
-        Value of what is minimised, summed over the outputs.
-    residual : (t,) array
-        Largest residual over the outputs, as in `Solution`.
-    seconds : (t,) array
-        Time since the start.
-    """
-
-    objective: Floats
-    residual: Floats
-    seconds: Floats
-
-    @classmethod
-    def of(cls, rows: list[tuple[float, float, float]]) -> Trace:
-        """Trace from rows (objective, residual, seconds)."""
-        columns = np.array(rows, dtype=np.float64).reshape(len(rows), 3).T.copy()
-        return cls(columns[0], columns[1], columns[2])
-
-    def __len__(self) -> int:
-        return len(self.residual)
-
-
-def _no_multipliers() -> Floats:
-    return np.zeros(0)
-
-
-def _no_trace() -> Trace:
-    return Trace.of([])
-
-
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """What a solver found, how well, and what of its work can be reused.
-
-    Attributes
-    ----------
-    coef : (n,) or (n, k) array
-        Signed coefficients: f = K coef, plus what the multipliers or the intercept add.
-    status : Status
-        How the solver ended, with advice.
-    residual : float
-        Violation actually reached, computed for the problem as given, without the jitter. For a
-        linear system the largest over the outputs of the length of what is left over that of the right-hand
-        side; for a BoxQP the largest violation of the optimality conditions, in the unit of f.
-    gap : float
-        Duality gap: the objective is above its minimum by no more than this; NaN where it was not computed.
-    weights : (r,) or (r, k) array, optional
-        The same function in the coordinates of the Gram's factor, F^T coef; it has more correct digits.
-    multipliers : (s,) or (s, k) array
-        One per equality constraint; for a border the coefficients of its functions.
-    jitter : float
-        0.0 unless a factorisation needed help.
-    trace : Trace
-        Iteration by iteration.
-    state : object, optional
-        What can be reused for other right-hand sides, such as a factor.
-    details : mapping
-        Figures of the run for a report, by name: pairs moved, hit rate of the row cache, ...
-    """
-
-    coef: Floats
-    status: Status
-    residual: float
-    weights: Floats | None = None
-    multipliers: Floats = field(default_factory=_no_multipliers)
-    jitter: float = 0.0
-    trace: Trace = field(default_factory=_no_trace)
-    state: Any = None
-    gap: float = math.nan
-    details: Mapping[str, Any] = field(default_factory=dict)
-
-    def _cells(self) -> tuple[str, list[tuple[str, Any]], str]:
-        figures = {"residual": self.residual, "duality gap": self.gap, "jitter": self.jitter, **self.details}
-        return self.status.name.lower().replace("_", " "), list(figures.items()), self.status.value
-
-    def _repr_html_(self) -> str:
-        return table(*self._cells())
-
-    def _repr_latex_(self) -> str:
-        return array(*self._cells())
 
 
 class Monitor(Protocol):

@@ -59,7 +59,7 @@ class ClassHierarchy(FiniteSpace):
             path.append(self.parents[path[-1]])
             if len(path) > len(self.parents) + 1:
                 raise ParameterError(
-                    f"parents lead from {label!r} back to itself; a tree is accepted. Give each label one parent, the "
+                    f"parents lead from {label!r} in a circle; a tree is accepted. Give each label one parent, and the "
                     "labels at the top none."
                 )
         return path
