@@ -138,9 +138,9 @@ def test_compiled_and_python_agree(case):
     chain, offsets, B = case
     alpha, scale = np.empty_like(B), np.empty(len(B))
     nothing, shift = np.empty((0, 3)), np.zeros(len(B))
-    chains._forward.py_func(B, nothing, shift, offsets, chain.start, chain.transitions, alpha, scale)
+    chains._forward.py_func(B, np.arange(len(B)), nothing, shift, offsets, chain.start, chain.transitions, alpha, scale)
     beta, after = np.empty_like(B), np.empty_like(B)
-    chains._backward.py_func(B, offsets, chain.transitions.T.copy(), alpha, scale, beta, after)
+    chains._backward.py_func(B, np.arange(len(B)), offsets, chain.transitions.T.copy(), alpha, scale, beta, after)
     found = everything(B, offsets, chain)
     np.testing.assert_allclose(alpha * beta, found.gamma, rtol=1e-14)
     pairs = np.zeros((len(LENGTHS), 3, 3))
@@ -151,13 +151,15 @@ def test_compiled_and_python_agree(case):
     np.testing.assert_allclose(symbols[:, 0].sum(axis=1), LENGTHS)
     values, path, best = np.empty(B.shape), np.empty(len(B), np.intp), np.empty(len(LENGTHS))
     logs = np.log(chain.transitions)
-    chains._decode.py_func(np.log(B), offsets, np.log(chain.start), logs, values, path, best)
+    chains._raise.py_func(np.log(B), np.arange(len(B)), offsets, np.log(chain.start), logs, values)
+    chains._trace.py_func(values, offsets, logs.T.copy(), path, best)
+    assert chains._first_best.py_func(np.array([0.0, 2.0, 1.0, 2.0]), np.zeros(4)) == 1
     np.testing.assert_array_equal(path, best_paths(plain(B), offsets, chain)[0])
 
 
 def test_products_and_maxima_of_several_rows_at_once():
     rng = np.random.default_rng(2)
-    for states in (1, 4, 5, 10):
+    for states in (1, 4, 5, 10, 19):
         v, M, out = rng.random(states), rng.random((states, states)), rng.random(states)
         wanted = out + v @ M
         for function in (chains._add_product, chains._add_product.py_func):
