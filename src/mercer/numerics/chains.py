@@ -27,6 +27,7 @@ __all__ = [
     "Observed",
     "Posterior",
     "best_paths",
+    "best_paths_of_losses",
     "best_scored_paths",
     "log_likelihoods",
     "pieces",
@@ -285,6 +286,34 @@ def several_best_paths(
 
     run_tasks(range(len(offsets) - 1), work)
     return paths, found
+
+
+def best_paths_of_losses(
+    scores: Floats, start: Floats, transitions: Floats, steps: Indices
+) -> tuple[Floats, Callable[[int], Indices]]:
+    """Return the highest score of a path of each loss, and the function from a loss to its path.
+
+    Parameters
+    ----------
+    scores : (T, K) array
+        Of one sequence, which is not empty.
+    start, transitions : (K,) and (K, K) arrays
+    steps : (T, K) array of int
+        The loss of each state at each position, in whole steps from 0; a path has the loss of its sum.
+
+    Notes
+    -----
+    Cost O(T L K^2) with L the largest loss of a path, and the memory of T L K numbers.
+    """
+    value = np.empty((len(scores), int(steps.max(axis=1).sum()) + 1, scores.shape[1]))
+    _raise_losses(scores, start, transitions, np.ascontiguousarray(transitions.T), steps, value)
+
+    def path(loss: int) -> Indices:
+        out = np.empty(len(scores), dtype=np.intp)
+        _trace_loss(value, transitions, steps, loss, out)
+        return out
+
+    return value[-1].max(axis=1), path
 
 
 def _filtered(
@@ -550,3 +579,41 @@ def _decode_several(logs, start, transitions, paths, found):
             if t > 0:
                 step = back[t, state, rank]
                 state, rank = step // count, step % count
+
+
+@compiled
+def _raise_losses(scores, start, transitions, backwards, steps, value):
+    """Fill value[t, l, j] with the highest score of a beginning of loss l that ends in state j."""
+    length, states = scores.shape
+    value[:] = -np.inf
+    for j in range(states):
+        value[0, steps[0, j], j] = start[j] + scores[0, j]
+    reach = steps[0].max()  # no beginning has a larger loss
+    for t in range(1, length):
+        for before in range(reach + 1):
+            for j in range(states):
+                best = -np.inf
+                for i in range(states):
+                    best = max(best, value[t - 1, before, i] + backwards[j, i])
+                value[t, before + steps[t, j], j] = best + scores[t, j]
+        reach += steps[t].max()
+
+
+@compiled
+def _trace_loss(value, transitions, steps, loss, path):
+    """Follow the best path of a loss from its end."""
+    length, _, states = value.shape
+    at = 0
+    for j in range(1, states):
+        if value[length - 1, loss, j] > value[length - 1, loss, at]:
+            at = j
+    path[length - 1] = at
+    for t in range(length - 1, 0, -1):
+        loss -= steps[t, at]
+        where, best = 0, -np.inf
+        for i in range(states):
+            other = value[t - 1, loss, i] + transitions[i, at]
+            if other > best:
+                where, best = i, other
+        at = where
+        path[t - 1] = at
