@@ -365,8 +365,7 @@ class HiddenMarkovModel(Hidden):
 
     def _observe(self, data: Any) -> Observe:
         rows = self._rows
-        codes = np.asarray(data, dtype=np.intp)
-        return lambda at: Observed.plain(rows, codes[at])
+        return lambda at: Observed.plain(rows[data[at]])
 
     @property
     def _rows(self) -> Floats:

@@ -59,33 +59,28 @@ class Observed:
 
     Parameters
     ----------
-    B : (R, K) array
-        Likelihoods, each row up to a factor; ones for an observation that is missing. With logarithms they are
-        overwritten.
-    rows : (T,) array
-        The row of B of each observation.
+    B : (T, K) array
+        Likelihoods, each row up to a factor; ones for an observation that is missing. They are overwritten.
     logs : (T, K) or (0, K) array
-        Logarithms without that factor, of rows 0 to T - 1; none if rows of B never vanish by rounding.
+        Their logarithms without that factor; none if rows of B never vanish by rounding.
     shift : (T,) array
         Logarithms of the factors.
     """
 
     B: Floats
-    rows: Indices
     logs: Floats
     shift: Floats
 
     @classmethod
-    def plain(cls, B: Floats, rows: Indices | None = None) -> Observed:
-        """Likelihoods as they are, a row for each observation if `rows` are not given."""
-        rows = np.arange(len(B)) if rows is None else rows
-        return cls(B, rows, np.empty((0, B.shape[1])), np.zeros(len(rows)))
+    def plain(cls, B: Floats) -> Observed:
+        """Likelihoods as they are."""
+        return cls(B, np.empty((0, B.shape[1])), np.zeros(len(B)))
 
     @classmethod
     def of_logs(cls, logs: Floats) -> Observed:
         """Likelihoods given by their logarithms, of any size."""
         shift = logs.max(axis=1)
-        return cls(np.exp(logs - shift[:, None]), np.arange(len(logs)), logs, shift)
+        return cls(np.exp(logs - shift[:, None]), logs, shift)
 
 
 Observe = Callable[[slice], Observed]  # positions -> how likely they are
@@ -218,7 +213,7 @@ def posteriors(
         part = parts[piece]
         found, local, at, observed, alpha, scale = _filtered(observe, offsets, chain, part, scratch)
         beta, after = scratch.empty(alpha.shape, alpha.dtype), scratch.empty(alpha.shape, alpha.dtype)
-        _backward(observed.B, observed.rows, local, backwards, alpha, scale, beta, after)
+        _backward(observed.B, local, backwards, alpha, scale, beta, after)
         both = np.multiply(alpha, beta, out=beta if gamma is None else gamma[at])
         use(piece, Posterior(part, at, local, found, both, chain, alpha, after))
 
@@ -234,7 +229,7 @@ def best_paths(observe: Observe, offsets: Indices, chain: Chain) -> tuple[Indice
     def scores(at: slice) -> tuple[Floats, Indices]:
         observed = observe(at)
         with np.errstate(divide="ignore"):
-            return (observed.logs if len(observed.logs) else np.log(observed.B)), observed.rows
+            return (observed.logs if len(observed.logs) else np.log(observed.B)), np.arange(len(observed.B))
 
     return best_scored_paths(scores, offsets, start, transitions)
 
@@ -327,7 +322,7 @@ def _filtered(
     alpha = scratch.empty((at.stop - at.start, len(chain.start)), np.dtype(float))
     scale = np.empty(len(alpha))
     shift, given = observed.shift, (chain.start, chain.transitions)
-    _forward(observed.B, observed.rows, observed.logs, shift, local, *given, alpha, scale)
+    _forward(observed.B, observed.logs, shift, local, *given, alpha, scale)
     with np.errstate(divide="ignore"):
         logs = np.log(scale) + shift
     found, kept = np.zeros(len(local) - 1), np.flatnonzero(np.diff(local))
@@ -373,17 +368,17 @@ def _dot(a, b):
 
 
 @compiled
-def _forward(B, rows, logs, shift, offsets, start, transitions, alpha, scale):
+def _forward(B, logs, shift, offsets, start, transitions, alpha, scale):
     """Fill alpha and c; an impossible sequence has c = 0 where this becomes apparent."""
     states = start.size
     for i in range(offsets.size - 1):
         for t in range(offsets[i], offsets[i + 1]):
-            first, likely = t == offsets[i], B[rows[t]]
+            first = t == offsets[i]
             for j in range(states):
                 alpha[t, j] = start[j] if first else 0.0
             if not first:
                 _add_product(alpha[t - 1], transitions, alpha[t])
-            c = _dot(alpha[t], likely)
+            c = _dot(alpha[t], B[t])
             if c < 1e-250 and logs.shape[0] > 0:
                 # all that can be reached is far less likely than the best state: measure from the best that can be
                 top = -np.inf
@@ -393,28 +388,28 @@ def _forward(B, rows, logs, shift, offsets, start, transitions, alpha, scale):
                 if top > -np.inf:
                     shift[t] = top
                     for j in range(states):
-                        likely[j] = np.exp(min(logs[t, j] - top, 600.0))
-                    c = _dot(alpha[t], likely)
+                        B[t, j] = np.exp(min(logs[t, j] - top, 600.0))
+                    c = _dot(alpha[t], B[t])
             scale[t] = c
             if c > 1e-300:
                 part = 1.0 / c
                 for j in range(states):
-                    alpha[t, j] = alpha[t, j] * likely[j] * part
+                    alpha[t, j] = alpha[t, j] * B[t, j] * part
             elif c > 0.0:  # its inverse may be out of range
                 for j in range(states):
-                    alpha[t, j] = alpha[t, j] * likely[j] / c
+                    alpha[t, j] = alpha[t, j] * B[t, j] / c
             else:
                 for j in range(states):
                     alpha[t, j] = 1.0 / states
 
 
 @compiled
-def _backward(B, rows, offsets, backwards, alpha, scale, beta, after):
+def _backward(B, offsets, backwards, alpha, scale, beta, after):
     """Fill beta and B beta / c; `backwards` has the transitions by columns."""
     states = backwards.shape[0]
     for i in range(offsets.size - 1):
         for t in range(offsets[i + 1] - 1, offsets[i] - 1, -1):
-            last, likely = t == offsets[i + 1] - 1, B[rows[t]]
+            last = t == offsets[i + 1] - 1
             for k in range(states):
                 beta[t, k] = 1.0 if last else 0.0
             if not last:
@@ -424,7 +419,7 @@ def _backward(B, rows, offsets, backwards, alpha, scale, beta, after):
                 # what is never reached may be followed by something out of range, which is not needed
                 b = beta[t, k] if alpha[t, k] != 0.0 else 0.0
                 beta[t, k] = b
-                after[t, k] = likely[k] * b
+                after[t, k] = B[t, k] * b
             if c > 1e-300:
                 part = 1.0 / c
                 for k in range(states):

@@ -138,9 +138,9 @@ def test_compiled_and_python_agree(case):
     chain, offsets, B = case
     alpha, scale = np.empty_like(B), np.empty(len(B))
     nothing, shift = np.empty((0, 3)), np.zeros(len(B))
-    chains._forward.py_func(B, np.arange(len(B)), nothing, shift, offsets, chain.start, chain.transitions, alpha, scale)
+    chains._forward.py_func(B, nothing, shift, offsets, chain.start, chain.transitions, alpha, scale)
     beta, after = np.empty_like(B), np.empty_like(B)
-    chains._backward.py_func(B, np.arange(len(B)), offsets, chain.transitions.T.copy(), alpha, scale, beta, after)
+    chains._backward.py_func(B, offsets, chain.transitions.T.copy(), alpha, scale, beta, after)
     found = everything(B, offsets, chain)
     np.testing.assert_allclose(alpha * beta, found.gamma, rtol=1e-14)
     pairs = np.zeros((len(LENGTHS), 3, 3))

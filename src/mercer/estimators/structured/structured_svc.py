@@ -112,6 +112,15 @@ class StructuredSVC(StructuredRisk):
     array(['noun', 'det'], dtype='<U4')
     """
 
+    synonyms = (
+        "structured SVM",
+        "HiddenMarkovSVM",
+        "hidden Markov support vector machine",
+        "max-margin Markov network",
+        "F1SVC",
+        "AUCSVC",
+        "SVM-struct",
+    )
     constraints = {
         "C": AnyOf(Positive(), OneOf(math.inf)),
         "rescaling": OneOf("margin", "slack"),
