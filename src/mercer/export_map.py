@@ -400,6 +400,7 @@ EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
         "mercer.networks.conjugate": ("Conjugate", "conjugate", "polytope_distance",),
         "mercer.networks.junction_tree": ("JunctionTree", "junction_tree",),
         "mercer.networks.label_chains": ("Chains",),
+        "mercer.networks.linear_relaxation": ("Relaxation", "linear_relaxation",),
         "mercer.networks.log_determinant": ("log_determinant_bound",),
         "mercer.networks.loopy_propagation": ("BetheEnergy", "bethe_free_energy", "loopy_propagation",),
         "mercer.networks.mean_field_bound": ("mean_field",),

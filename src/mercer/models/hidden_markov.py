@@ -28,7 +28,16 @@ from mercer.models.alphabet import (
     strings_of,
 )
 from mercer.models.model import Model, stochastic, weights_of
-from mercer.numerics.chains import Chain, Observe, Observed, Posterior, best_paths, log_likelihoods, posteriors
+from mercer.numerics.chains import (
+    Chain,
+    Observe,
+    Observed,
+    Posterior,
+    best_paths,
+    best_scored_paths,
+    log_likelihoods,
+    posteriors,
+)
 from mercer.runtime.compiled import compiled
 
 __all__ = ["Hidden", "HiddenMarkovModel"]
@@ -132,10 +141,7 @@ class Hidden(Model):
         """Return P(z_t = k | x), (T, K), for all sequences one after another."""
         out = np.empty((int(S.offsets[-1]), int(self.states)))
 
-        def use(piece: int, found: Posterior) -> None:
-            out[found.positions] = found.gamma
-
-        posteriors(self._observe(self._data(S)), S.offsets, self.chain, use)
+        posteriors(self._observe(self._data(S)), S.offsets, self.chain, lambda piece, found: None, out)
         return out
 
     def scores(self, S: Any) -> Floats:
@@ -358,9 +364,20 @@ class HiddenMarkovModel(Hidden):
         return coded(S, self.require_fitted().alphabet)
 
     def _observe(self, data: Any) -> Observe:
-        # one more row: what is missing is equally likely in every state
-        rows = np.vstack([self._emissions.T, np.ones((1, int(self.states)))])
+        rows = self._rows
         return lambda at: Observed.plain(rows[data[at]])
+
+    @property
+    def _rows(self) -> Floats:
+        """How likely each symbol is in each state; the last row is what is missing, equally likely in every state."""
+        return np.vstack([self._emissions.T, np.ones((1, int(self.states)))])
+
+    def decode(self, S: Any) -> tuple[Indices, Floats]:
+        S, chain = packed(S, self.pack), self.chain
+        codes = np.asarray(self._data(S), dtype=np.intp)
+        with np.errstate(divide="ignore"):
+            table, start, transitions = np.log(self._rows), np.log(chain.start), np.log(chain.transitions)
+        return best_scored_paths(lambda at: (table, codes[at]), S.offsets, start, transitions)
 
     def _begin(self, S: Strings, w: Floats, rng: np.random.Generator) -> Self:
         alphabet = learned_alphabet(S, w, self.missing) if self.alphabet is None else self.alphabet

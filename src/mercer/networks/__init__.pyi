@@ -7,6 +7,8 @@ from mercer.networks.conjugate import polytope_distance as polytope_distance
 from mercer.networks.junction_tree import JunctionTree as JunctionTree
 from mercer.networks.junction_tree import junction_tree as junction_tree
 from mercer.networks.label_chains import Chains as Chains
+from mercer.networks.linear_relaxation import Relaxation as Relaxation
+from mercer.networks.linear_relaxation import linear_relaxation as linear_relaxation
 from mercer.networks.log_determinant import log_determinant_bound as log_determinant_bound
 from mercer.networks.loopy_propagation import BetheEnergy as BetheEnergy
 from mercer.networks.loopy_propagation import bethe_free_energy as bethe_free_energy
@@ -20,9 +22,11 @@ __all__ = [
     "Conjugate",
     "JunctionTree",
     "MarkovNetwork",
+    "Relaxation",
     "bethe_free_energy",
     "conjugate",
     "junction_tree",
+    "linear_relaxation",
     "local_inconsistency",
     "log_determinant_bound",
     "loopy_propagation",

@@ -120,7 +120,9 @@ class Chains:
 
     def best(self) -> tuple[Indices, Floats]:
         """Return the best labels of all positions, (T,), and the score of each sequence's path, (n,) (Viterbi)."""
-        return best_scored_paths(lambda at: self.scores[at], self.offsets, self.start, self.transitions)
+        scores = np.ascontiguousarray(self.scores)
+        rows = np.arange(len(scores))
+        return best_scored_paths(lambda at: (scores, rows[at]), self.offsets, self.start, self.transitions)
 
     def k_best(self, k: int) -> tuple[Indices, Floats]:
         """Return the k best paths of each sequence, (k, T), best first, and their scores, (n, k).
@@ -171,11 +173,11 @@ class Chains:
         counts: dict[int, Floats] = {}
 
         def use(piece: int, found: Posterior) -> None:
-            logs[found.sequences], marginals[found.positions] = found.log_likelihood, found.gamma
+            logs[found.sequences] = found.log_likelihood
             each = None if weight is None else np.repeat(weight[found.sequences], np.diff(found.offsets))
             counts[piece] = found.total_transitions(each)
 
-        pieces = posteriors(self._observed, self.offsets, chain, use)
+        pieces = posteriors(self._observed, self.offsets, chain, use, marginals)
         _require_possible(logs)
         lengths = np.diff(self.offsets)
         logs += np.where(lengths > 0, peak + top * (lengths - 1), 0.0)

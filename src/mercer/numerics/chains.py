@@ -20,13 +20,14 @@ import numpy as np
 
 from mercer.arrays import Codes, Floats, Indices
 from mercer.runtime.compiled import compiled
-from mercer.runtime.tiling import run_tasks
+from mercer.runtime.tiling import Scratch, run_tasks
 
 __all__ = [
     "Chain",
     "Observed",
     "Posterior",
     "best_paths",
+    "best_paths_of_losses",
     "best_scored_paths",
     "log_likelihoods",
     "pieces",
@@ -177,16 +178,22 @@ def log_likelihoods(observe: Observe, offsets: Indices, chain: Chain) -> Floats:
     >>> np.exp(log_likelihoods(lambda at: Observed.plain(B[at].copy()), np.array([0, 2]), fair))
     array([0.25])
     """
-    out = np.empty(len(offsets) - 1)
+    out, scratch = np.empty(len(offsets) - 1), Scratch()
 
     def work(part: slice) -> None:
-        out[part] = _filtered(observe, offsets, chain, part)[0]
+        out[part] = _filtered(observe, offsets, chain, part, scratch)[0]
 
     run_tasks(pieces(offsets, len(chain.start)), work)
     return out
 
 
-def posteriors(observe: Observe, offsets: Indices, chain: Chain, use: Callable[[int, Posterior], None]) -> int:
+def posteriors(
+    observe: Observe,
+    offsets: Indices,
+    chain: Chain,
+    use: Callable[[int, Posterior], None],
+    gamma: Floats | None = None,
+) -> int:
     """Find what is known of the hidden states, piece by piece, and pass it on; return the number of pieces.
 
     Parameters
@@ -194,19 +201,21 @@ def posteriors(observe: Observe, offsets: Indices, chain: Chain, use: Callable[[
     observe, offsets, chain
         As for `log_likelihoods`.
     use : callable
-        Takes the number of a piece and its `Posterior`; it is called from several threads, in any order. Pieces do not
-        depend on the number of threads.
+        Takes the number of a piece and its `Posterior`, whose arrays are those of the next piece when it returns; it
+        is called from several threads, in any order. Pieces do not depend on the number of threads.
+    gamma : (T, K) array, optional
+        Filled with P(z_t = k | x) of all positions.
     """
-    parts = pieces(offsets, len(chain.start))
+    parts, scratch = pieces(offsets, len(chain.start)), Scratch()
     backwards = np.ascontiguousarray(chain.transitions.T)
 
     def work(piece: int) -> None:
         part = parts[piece]
-        found, local, at, observed, alpha, scale = _filtered(observe, offsets, chain, part)
-        beta, after = np.empty_like(alpha), np.empty_like(alpha)
+        found, local, at, observed, alpha, scale = _filtered(observe, offsets, chain, part, scratch)
+        beta, after = scratch.empty(alpha.shape, alpha.dtype), scratch.empty(alpha.shape, alpha.dtype)
         _backward(observed.B, local, backwards, alpha, scale, beta, after)
-        beta *= alpha
-        use(piece, Posterior(part, at, local, found, beta, chain, alpha, after))
+        both = np.multiply(alpha, beta, out=beta if gamma is None else gamma[at])
+        use(piece, Posterior(part, at, local, found, both, chain, alpha, after))
 
     run_tasks(range(len(parts)), work)
     return len(parts)
@@ -217,35 +226,40 @@ def best_paths(observe: Observe, offsets: Indices, chain: Chain) -> tuple[Indice
     with np.errstate(divide="ignore"):
         start, transitions = np.log(chain.start), np.log(chain.transitions)
 
-    def logs(at: slice) -> Floats:
+    def scores(at: slice) -> tuple[Floats, Indices]:
         observed = observe(at)
         with np.errstate(divide="ignore"):
-            return observed.logs if len(observed.logs) else np.log(observed.B)
+            return (observed.logs if len(observed.logs) else np.log(observed.B)), np.arange(len(observed.B))
 
-    return best_scored_paths(logs, offsets, start, transitions)
+    return best_scored_paths(scores, offsets, start, transitions)
 
 
 def best_scored_paths(
-    logs: Callable[[slice], Floats], offsets: Indices, start: Floats, transitions: Floats
+    scores: Callable[[slice], tuple[Floats, Indices]], offsets: Indices, start: Floats, transitions: Floats
 ) -> tuple[Indices, Floats]:
     """Return the paths of the highest scores, (T,), and their scores, (n,); all scores may be any numbers, or -inf.
 
     Parameters
     ----------
-    logs : callable
-        Takes a slice of positions and returns the scores of the states there, (t, K).
+    scores : callable
+        Takes a slice of positions and returns a table with a score for each state, (rows, K), and the row of each
+        position; positions that show the same symbol share a row.
     offsets : (n + 1,) array
     start, transitions : (K,) and (K, K) arrays
     """
     n, states = len(offsets) - 1, len(start)
     path, found = np.empty(offsets[-1] - offsets[0], dtype=np.intp), np.empty(n)
+    backwards, scratch = np.ascontiguousarray(transitions.T), Scratch()
 
     def work(part: slice) -> None:
-        at = slice(offsets[part.start], offsets[part.stop])
-        local = offsets[part.start : part.stop + 1] - at.start
-        value = np.empty((at.stop - at.start, states))
+        at = slice(int(offsets[part.start]), int(offsets[part.stop]))
+        local = np.ascontiguousarray(offsets[part.start : part.stop + 1] - at.start, dtype=np.intp)
+        table, rows = scores(at)
+        scratch.reset()
+        value = scratch.empty((at.stop - at.start, states), np.dtype(float))
         inner = slice(at.start - offsets[0], at.stop - offsets[0])
-        _decode(np.ascontiguousarray(logs(at)), local, start, transitions, value, path[inner], found[part])
+        _raise(table, rows, local, start, transitions, value)
+        _trace(value, local, backwards, path[inner], found[part])
 
     run_tasks(pieces(offsets, states), work)
     return path, found
@@ -269,38 +283,88 @@ def several_best_paths(
     return paths, found
 
 
+def best_paths_of_losses(
+    scores: Floats, start: Floats, transitions: Floats, steps: Indices
+) -> tuple[Floats, Callable[[int], Indices]]:
+    """Return the highest score of a path of each loss, and the function from a loss to its path.
+
+    Parameters
+    ----------
+    scores : (T, K) array
+        Of one sequence, which is not empty.
+    start, transitions : (K,) and (K, K) arrays
+    steps : (T, K) array of int
+        The loss of each state at each position, in whole steps from 0; a path has the loss of its sum.
+
+    Notes
+    -----
+    Cost O(T L K^2) with L the largest loss of a path, and the memory of T L K numbers.
+    """
+    value = np.empty((len(scores), int(steps.max(axis=1).sum()) + 1, scores.shape[1]))
+    _raise_losses(scores, start, transitions, np.ascontiguousarray(transitions.T), steps, value)
+
+    def path(loss: int) -> Indices:
+        out = np.empty(len(scores), dtype=np.intp)
+        _trace_loss(value, transitions, steps, loss, out)
+        return out
+
+    return value[-1].max(axis=1), path
+
+
 def _filtered(
-    observe: Observe, offsets: Indices, chain: Chain, part: slice
+    observe: Observe, offsets: Indices, chain: Chain, part: slice, scratch: Scratch
 ) -> tuple[Floats, Indices, slice, Observed, Floats, Floats]:
     """Run forward over some sequences."""
     at = slice(int(offsets[part.start]), int(offsets[part.stop]))
     local = np.ascontiguousarray(offsets[part.start : part.stop + 1] - at.start, dtype=np.intp)
     observed = observe(at)
-    alpha, scale = np.empty_like(observed.B), np.empty(len(observed.B))
-    _forward(observed.B, observed.logs, observed.shift, local, chain.start, chain.transitions, alpha, scale)
+    scratch.reset()
+    alpha = scratch.empty((at.stop - at.start, len(chain.start)), np.dtype(float))
+    scale = np.empty(len(alpha))
+    shift, given = observed.shift, (chain.start, chain.transitions)
+    _forward(observed.B, observed.logs, shift, local, *given, alpha, scale)
     with np.errstate(divide="ignore"):
-        logs = np.log(scale) + observed.shift
-    # sequence by sequence: the sum of one does not depend on its neighbours
-    found = np.array([logs[a:b].sum() for a, b in pairwise(local)], dtype=float)
+        logs = np.log(scale) + shift
+    found, kept = np.zeros(len(local) - 1), np.flatnonzero(np.diff(local))
+    if len(kept):
+        found[kept] = np.add.reduceat(logs, local[kept])  # the sum of one does not depend on its neighbours
     return found, local, at, observed, alpha, scale
 
 
 @compiled
 def _add_product(v, M, out):
-    """Add v' M to out, four rows at a time: out is read and written once for all four."""
+    """Add v' M to out, eight rows at a time: out is read and written once for all eight."""
     states, width = M.shape
     k = 0
-    while k + 4 <= states:
+    while k + 8 <= states:
         a, b, c, d = v[k], v[k + 1], v[k + 2], v[k + 3]
-        if a != 0.0 or b != 0.0 or c != 0.0 or d != 0.0:
+        e, f, g, h = v[k + 4], v[k + 5], v[k + 6], v[k + 7]
+        if a != 0.0 or b != 0.0 or c != 0.0 or d != 0.0 or e != 0.0 or f != 0.0 or g != 0.0 or h != 0.0:
             for j in range(width):
-                out[j] += a * M[k, j] + b * M[k + 1, j] + (c * M[k + 2, j] + d * M[k + 3, j])
-        k += 4
+                p = a * M[k, j] + b * M[k + 1, j] + (c * M[k + 2, j] + d * M[k + 3, j])
+                q = e * M[k + 4, j] + f * M[k + 5, j] + (g * M[k + 6, j] + h * M[k + 7, j])
+                out[j] += p + q
+        k += 8
     while k < states:
         a = v[k]
         for j in range(width):
             out[j] += a * M[k, j]
         k += 1
+
+
+@compiled
+def _dot(a, b):
+    """Return <a, b> by four sums, which do not wait for each other."""
+    p, q, r, s = 0.0, 0.0, 0.0, 0.0
+    last = a.size - a.size % 4
+    for k in range(0, last, 4):
+        p += a[k] * b[k]
+        q += a[k + 1] * b[k + 1]
+        r += a[k + 2] * b[k + 2]
+        s += a[k + 3] * b[k + 3]
+    for k in range(last, a.size):
+        p += a[k] * b[k]
+    return (p + q) + (r + s)
 
 
 @compiled
@@ -314,9 +378,7 @@ def _forward(B, logs, shift, offsets, start, transitions, alpha, scale):
                 alpha[t, j] = start[j] if first else 0.0
             if not first:
                 _add_product(alpha[t - 1], transitions, alpha[t])
-            c = 0.0
-            for j in range(states):
-                c += alpha[t, j] * B[t, j]
+            c = _dot(alpha[t], B[t])
             if c < 1e-250 and logs.shape[0] > 0:
                 # all that can be reached is far less likely than the best state: measure from the best that can be
                 top = -np.inf
@@ -325,12 +387,15 @@ def _forward(B, logs, shift, offsets, start, transitions, alpha, scale):
                         top = max(top, np.log(alpha[t, j]) + logs[t, j])
                 if top > -np.inf:
                     shift[t] = top
-                    c = 0.0
                     for j in range(states):
                         B[t, j] = np.exp(min(logs[t, j] - top, 600.0))
-                        c += alpha[t, j] * B[t, j]
+                    c = _dot(alpha[t], B[t])
             scale[t] = c
-            if c > 0.0:
+            if c > 1e-300:
+                part = 1.0 / c
+                for j in range(states):
+                    alpha[t, j] = alpha[t, j] * B[t, j] * part
+            elif c > 0.0:  # its inverse may be out of range
                 for j in range(states):
                     alpha[t, j] = alpha[t, j] * B[t, j] / c
             else:
@@ -354,7 +419,14 @@ def _backward(B, offsets, backwards, alpha, scale, beta, after):
                 # what is never reached may be followed by something out of range, which is not needed
                 b = beta[t, k] if alpha[t, k] != 0.0 else 0.0
                 beta[t, k] = b
-                after[t, k] = B[t, k] * b / c
+                after[t, k] = B[t, k] * b
+            if c > 1e-300:
+                part = 1.0 / c
+                for k in range(states):
+                    after[t, k] *= part
+            else:
+                for k in range(states):
+                    after[t, k] /= c
         if offsets[i + 1] > offsets[i]:
             for k in range(states):
                 after[offsets[i], k] = 0.0
@@ -382,64 +454,81 @@ def _count_symbols(gamma, codes, offsets, out):
 
 
 @compiled
-def _decode(logs, offsets, start, transitions, value, path, found):
-    """Find the best path of every sequence; `value` is filled with the logarithm of the best beginning.
-
-    Only maxima are taken on the way forward, which the compiler does for several states at once; which state a maximum
-    came from is asked on the way back, for the states of the path alone.
-    """
+def _raise(table, rows, offsets, start, transitions, value):
+    """Fill `value` with the highest score of a beginning that ends in each state; only maxima are taken."""
     states = start.size
     for i in range(offsets.size - 1):
-        begin, end = offsets[i], offsets[i + 1]
-        found[i] = 0.0
-        if end == begin:
-            continue
-        for j in range(states):
-            value[begin, j] = start[j] + logs[begin, j]
-        for t in range(begin + 1, end):
-            _raise_to(value[t - 1], transitions, value[t])
-            for j in range(states):
-                value[t, j] += logs[t, j]
-        at = 0
-        for j in range(1, states):
-            if value[end - 1, j] > value[end - 1, at]:
-                at = j
-        found[i] = value[end - 1, at]
-        for t in range(end - 1, begin, -1):
-            path[t] = at
-            where = 0
-            best = value[t - 1, 0] + transitions[0, at]
-            for k in range(1, states):
-                other = value[t - 1, k] + transitions[k, at]
-                if other > best:
-                    best, where = other, k
-            at = where
-        path[begin] = at
+        for t in range(offsets[i], offsets[i + 1]):
+            score = table[rows[t]]
+            if t == offsets[i]:
+                for j in range(states):
+                    value[t, j] = start[j] + score[j]
+            else:
+                _raise_to(value[t - 1], transitions, value[t])
+                for j in range(states):
+                    value[t, j] += score[j]
 
 
 @compiled
 def _raise_to(v, M, out):
-    """Fill out with max_k (v_k + M_kj), four rows at a time."""
+    """Fill out with max_k (v_k + M_kj), eight rows at a time."""
     states, width = M.shape
     for j in range(width):
         out[j] = v[0] + M[0, j]
     k = 1
-    while k + 4 <= states:
+    while k + 8 <= states:
         a, b, c, d = v[k], v[k + 1], v[k + 2], v[k + 3]
+        e, f, g, h = v[k + 4], v[k + 5], v[k + 6], v[k + 7]
         for j in range(width):
             p, q, r, s = a + M[k, j], b + M[k + 1, j], c + M[k + 2, j], d + M[k + 3, j]
             p = p if p > q else q
             r = r if r > s else s
             p = p if p > r else r
+            q, r, s, u = e + M[k + 4, j], f + M[k + 5, j], g + M[k + 6, j], h + M[k + 7, j]
+            q = q if q > r else r
+            s = s if s > u else u
+            q = q if q > s else s
+            p = p if p > q else q
             q = out[j]
             out[j] = p if p > q else q
-        k += 4
+        k += 8
     while k < states:
         a = v[k]
         for j in range(width):
             p, q = a + M[k, j], out[j]
             out[j] = p if p > q else q
         k += 1
+
+
+@compiled
+def _trace(value, offsets, backwards, path, found):
+    """Follow the best path of every sequence from its end: which state a maximum came from is asked for it alone."""
+    for i in range(offsets.size - 1):
+        begin, end = offsets[i], offsets[i + 1]
+        found[i] = 0.0
+        if end == begin:
+            continue
+        at = 0
+        for j in range(1, value.shape[1]):
+            if value[end - 1, j] > value[end - 1, at]:
+                at = j
+        found[i] = value[end - 1, at]
+        for t in range(end - 1, begin, -1):
+            path[t] = at
+            at = _first_best(value[t - 1], backwards[at])
+        path[begin] = at
+
+
+@compiled
+def _first_best(a, b):
+    """Return where a + b is largest, the first place if there are several."""
+    where = 0
+    best = a[0] + b[0]
+    for k in range(1, a.size):
+        other = a[k] + b[k]
+        if other > best:
+            best, where = other, k
+    return where
 
 
 @compiled
@@ -485,3 +574,41 @@ def _decode_several(logs, start, transitions, paths, found):
             if t > 0:
                 step = back[t, state, rank]
                 state, rank = step // count, step % count
+
+
+@compiled
+def _raise_losses(scores, start, transitions, backwards, steps, value):
+    """Fill value[t, l, j] with the highest score of a beginning of loss l that ends in state j."""
+    length, states = scores.shape
+    value[:] = -np.inf
+    for j in range(states):
+        value[0, steps[0, j], j] = start[j] + scores[0, j]
+    reach = steps[0].max()  # no beginning has a larger loss
+    for t in range(1, length):
+        for before in range(reach + 1):
+            for j in range(states):
+                best = -np.inf
+                for i in range(states):
+                    best = max(best, value[t - 1, before, i] + backwards[j, i])
+                value[t, before + steps[t, j], j] = best + scores[t, j]
+        reach += steps[t].max()
+
+
+@compiled
+def _trace_loss(value, transitions, steps, loss, path):
+    """Follow the best path of a loss from its end."""
+    length, _, states = value.shape
+    at = 0
+    for j in range(1, states):
+        if value[length - 1, loss, j] > value[length - 1, loss, at]:
+            at = j
+    path[length - 1] = at
+    for t in range(length - 1, 0, -1):
+        loss -= steps[t, at]
+        where, best = 0, -np.inf
+        for i in range(states):
+            other = value[t - 1, loss, i] + transitions[i, at]
+            if other > best:
+                where, best = i, other
+        at = where
+        path[t - 1] = at

@@ -26,7 +26,8 @@ def check_output_space(space: OutputSpace, y: Any) -> None:
     Notes
     -----
     What needs the list is left out where the space has none (`outputs` raises CapabilityError), and so are sums where
-    it has none. Scores are random numbers, so that ties have no place.
+    it has none. Of a space whose searches are not exact, the bound on slacks is checked. Scores are random numbers, so
+    that ties have no place.
 
     Examples
     --------
@@ -78,6 +79,10 @@ def _check_sample(space: OutputSpace, F: Any, w: Any, truth: Any) -> None:
     losses = np.array([space.loss(truth, y) for y in every])
     assert (losses >= 0.0).all(), f"{name}: a loss is negative"
     close = 1e-9 * (1.0 + np.abs(scores).max())
+    if not space.is_exact:
+        own, bound = space.score(F, w, truth), space.slack_bound(F, w, truth)
+        assert bound >= (losses + scores - own).max() - close, f"{name}: slack_bound is below a slack"
+        return
     best = space.score(F, w, space.best(F, w))
     assert abs(best - scores.max()) <= close, f"{name}: best has the score {best}, not {scores.max()}"
     worst = space.augmented(F, w, truth)
@@ -92,6 +97,8 @@ def _check_sample(space: OutputSpace, F: Any, w: Any, truth: Any) -> None:
             seen = ask(F, w, truth)
             margin = seen.loss - float(np.vdot(seen.psi, F) + seen.g @ w)
             assert abs(margin - margins.max()) <= close, f"{name}: violated ({rescaling}) is not the most violated"
+        bound = space.slack_bound(F, w, truth, rescaling)
+        assert abs(bound - max(margins.max(), 0.0)) <= close, f"{name}: slack_bound ({rescaling}) is not the slack"
     _check_sums(space, F, w, every, scores)
 
 

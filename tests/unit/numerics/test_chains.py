@@ -151,13 +151,15 @@ def test_compiled_and_python_agree(case):
     np.testing.assert_allclose(symbols[:, 0].sum(axis=1), LENGTHS)
     values, path, best = np.empty(B.shape), np.empty(len(B), np.intp), np.empty(len(LENGTHS))
     logs = np.log(chain.transitions)
-    chains._decode.py_func(np.log(B), offsets, np.log(chain.start), logs, values, path, best)
+    chains._raise.py_func(np.log(B), np.arange(len(B)), offsets, np.log(chain.start), logs, values)
+    chains._trace.py_func(values, offsets, logs.T.copy(), path, best)
+    assert chains._first_best.py_func(np.array([0.0, 2.0, 1.0, 2.0]), np.zeros(4)) == 1
     np.testing.assert_array_equal(path, best_paths(plain(B), offsets, chain)[0])
 
 
 def test_products_and_maxima_of_several_rows_at_once():
     rng = np.random.default_rng(2)
-    for states in (1, 4, 5, 10):
+    for states in (1, 4, 5, 10, 19):
         v, M, out = rng.random(states), rng.random((states, states)), rng.random(states)
         wanted = out + v @ M
         for function in (chains._add_product, chains._add_product.py_func):

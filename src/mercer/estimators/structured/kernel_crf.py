@@ -125,6 +125,7 @@ class KernelCRF(StructuredRisk):
     """
 
     products_suffice = True
+    synonyms = ("CRF", "conditional random field", "kernel conditional random field")
     constraints = {
         "C": Positive(),
         "loss": OneOf("log", "exponential"),

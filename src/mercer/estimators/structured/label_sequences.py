@@ -11,13 +11,15 @@ import numpy as np
 from mercer.arrays import Array, Floats, Indices
 from mercer.constraints import InstanceOf, Integer, Interval, Optional
 from mercer.errors import TargetError
-from mercer.estimators.structured.output_space import OutputSpace, Sums, Violations, square_cost
+from mercer.estimators.structured.output_space import Constraint, OutputSpace, Sums, Violations, square_cost
 from mercer.networks import Chains
+from mercer.numerics.chains import best_paths_of_losses
 
 __all__ = ["LabelSequences", "label_codes", "label_rows"]
 __public__ = ["LabelSequences"]
 
 _MOST = 2**16  # outputs that are listed
+_LOSSES, _ENTRIES = 2**16, 2**26  # of the table by position, loss and label that rescaled slacks search
 
 
 class LabelSequences(OutputSpace):
@@ -44,6 +46,9 @@ class LabelSequences(OutputSpace):
     Notes
     -----
     X is a list of sequences of whatever the kernel compares, y a list of sequences of labels of the same lengths.
+
+    Slacks are rescaled exactly where costs are multiples of the smallest one, by the best path of each loss: a search
+    of a sequence of length T costs O(T^2 K^2) where wrong labels are counted.
 
     Examples
     --------
@@ -154,6 +159,33 @@ class LabelSequences(OutputSpace):
         own += np.bincount(owner[inner], chains.transitions.ravel()[pairs], len(lengths))
         loss = float(each @ self._costs[truth, worst])
         return Violations((values - own)[lengths > 0], self._spread(marks, offsets), self._scale * g, loss)
+
+    def violated(self, F: Floats, w: Floats, truth: Any, rescaling: str = "margin") -> Constraint:
+        unit, steps = self._steps(truth) if rescaling == "slack" else (0.0, None)
+        if steps is None:  # margins are searched at once, and losses without a unit by listing
+            return super().violated(F, w, truth, rescaling)
+        chains = self._chains(F, np.array([0, len(F)]), w)
+        scores, path = best_paths_of_losses(chains.scores, chains.start, chains.transitions, steps)
+        losses = unit * np.arange(len(scores))
+        with np.errstate(invalid="ignore"):
+            margins = losses * (1.0 + scores - self.score(F, w, truth))
+        worst = int(np.argmax(np.where(scores > -np.inf, margins, -np.inf)))
+        output = path(worst) if losses[worst] > 0.0 else truth
+        found = self.constraint(truth, output, len(F))
+        return found._replace(psi=found.loss * found.psi, g=found.loss * found.g)
+
+    def _steps(self, truth: Any) -> tuple[float, Indices | None]:
+        """Return the unit of the costs, and the costs of all labels in it; None if there is none, or too many steps."""
+        costs = self._costs
+        unit = float(np.min(costs[costs > 0.0], initial=np.inf))
+        if not np.isfinite(unit):  # nothing costs anything
+            return 0.0, np.zeros((len(truth), self.n_labels), dtype=np.intp)
+        whole = np.rint(costs / unit)
+        if (whole * unit != costs).any() or len(truth) * whole.max() > _LOSSES:
+            return unit, None
+        steps = whole[truth].astype(np.intp)
+        entries = steps.size * (int(steps.max(axis=1).sum()) + 1)
+        return unit, steps if entries <= _ENTRIES else None
 
     def best_of_all(self, F: Floats, offsets: Indices, w: Floats) -> list[Any]:
         return np.split(self._chains(F, offsets, w).best()[0], offsets[1:-1])

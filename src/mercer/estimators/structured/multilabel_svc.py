@@ -117,6 +117,7 @@ class MultilabelSVC(ClassifierMixin, KernelEstimator):
     """
 
     products_suffice = True
+    synonyms = ("label ranking", "Rank-SVM for labels")
     constraints = {"C": Positive(), "tol": Positive(), "max_iter": Integer(1)}
 
     def __init__(

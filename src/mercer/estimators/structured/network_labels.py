@@ -11,11 +11,12 @@ import numpy as np
 
 from mercer.arguments import checked
 from mercer.arrays import Array, Floats, Indices
-from mercer.constraints import InstanceOf, Integer, Interval, Optional
+from mercer.constraints import InstanceOf, Integer, Interval, OneOf, Optional
 from mercer.errors import DomainError, ParameterError, TargetError
 from mercer.estimators.structured.label_sequences import label_codes, label_rows
 from mercer.estimators.structured.output_space import OutputSpace, Sums, square_cost
 from mercer.networks import JunctionTree, MarkovNetwork, junction_tree
+from mercer.networks.linear_relaxation import PairScores, Relaxed, is_forest, relax
 
 __all__ = ["NetworkLabels", "grid_edges"]
 __public__ = __all__
@@ -49,6 +50,8 @@ class NetworkLabels(OutputSpace):
 
     with a matrix W for each kind c of edges. The best labels, their probabilities and the labels that violate most are
     exact, by a junction tree, whose cost is exponential in the network's treewidth: grids may be long, but not wide.
+    Where they are wide, ``inference="relaxed"`` looks for good labels by a linear relaxation, which also bounds what
+    may have been missed (`mercer.networks.linear_relaxation`).
 
     Seed: [HSS] Section 4.2, Proposition 22 and Corollary 24: kernels that decompose over the cliques of a network.
 
@@ -63,6 +66,9 @@ class NetworkLabels(OutputSpace):
         What it costs to say b where a is true, at each site, in the order of sorted labels; None is 1.
     kinds : int, optional
         Number of kinds of edges; None is as many as `edges` have, or 1 if samples bring them.
+    inference : {"exact", "relaxed"}, default "exact"
+        How labels are searched. Probabilities and several best outputs are always exact; so are networks without
+        cycles.
     classes : array, optional
         Learned: the labels.
 
@@ -86,6 +92,7 @@ class NetworkLabels(OutputSpace):
         "pair_scale": Interval(0.0, np.inf, closed="left"),
         "cost": Optional(InstanceOf(np.ndarray, list, tuple)),
         "kinds": Optional(Integer(1)),
+        "inference": OneOf("exact", "relaxed"),
         "classes": Optional(InstanceOf(np.ndarray, list, tuple)),
     }
     example = (((0, 1), (1, 2), (2, 0)),)
@@ -96,12 +103,14 @@ class NetworkLabels(OutputSpace):
         pair_scale: float = 1.0,
         cost: Any = None,
         kinds: int | None = None,
+        inference: str = "exact",
         classes: Any = None,
     ) -> None:
         self.edges = edges
         self.pair_scale = pair_scale
         self.cost = cost
         self.kinds = kinds
+        self.inference = inference
         self.classes = classes
 
     @property
@@ -201,7 +210,29 @@ class NetworkLabels(OutputSpace):
         tables = [W[kind] if a < b else W[kind].T for a, b, kind in edges]
         return tree.with_network(tree.network.replace_scores([*F, *tables]))
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether searches find the best labels."""
+        return self.inference == "exact"
+
+    def _relaxed(self, F: Floats, w: Floats, truth: Any) -> Relaxed | None:
+        """Return the relaxation of the best labels with their loss; None where the search is exact."""
+        edges, K = self._among(len(F)), self.width
+        if self.is_exact or _without_cycles(len(F), edges.tobytes()):
+            return None
+        W = np.sqrt(self.pair_scale) * w.reshape(-1, K, K)
+        single = np.array(F if truth is None else F + self._costs[truth])
+        return relax(PairScores(single, np.full(len(F), K), np.ascontiguousarray(edges[:, :2]), W[edges[:, 2]]))
+
+    def slack_bound(self, F: Floats, w: Floats, truth: Any, rescaling: str = "margin") -> float:
+        found = self._relaxed(F, w, truth) if rescaling == "margin" else None
+        if found is None:
+            return super().slack_bound(F, w, truth, rescaling)
+        return max(0.0, found.bound - self.score(F, w, truth))
+
     def augmented(self, F: Floats, w: Floats, truth: Any) -> Any:
+        if (relaxed := self._relaxed(F, w, truth)) is not None:
+            return relaxed.states
         tree = self._tree(F, w)
         if truth is None:
             found, _ = tree.best()
@@ -246,3 +277,8 @@ def _compiled(sites: int, labels: int, edges: bytes) -> JunctionTree:
     for a, b, _ in np.frombuffer(edges, dtype=np.intp).reshape(-1, 3).tolist():
         factors.append(((a, b), np.zeros((labels, labels))))
     return junction_tree(MarkovNetwork.from_factors(factors, dict.fromkeys(range(sites), labels)))
+
+
+@functools.lru_cache(maxsize=1024)
+def _without_cycles(sites: int, edges: bytes) -> bool:
+    return is_forest(sites, np.frombuffer(edges, dtype=np.intp).reshape(-1, 3)[:, :2].tolist())

@@ -78,6 +78,7 @@ class OrdinalSVC(ClassifierMixin, KernelEstimator):
     """
 
     products_suffice = True
+    synonyms = ("ordinal regression", "support vector ordinal regression")
     constraints = {
         "C": Positive(),
         "order": Optional(InstanceOf(np.ndarray, list, tuple)),

@@ -90,6 +90,11 @@ class OutputSpace(Spec):
     has_sites: bool = False  # whether a sample is a sequence of objects
 
     @property
+    def is_exact(self) -> bool:
+        """Whether searches find the best output; if not, `slack_bound` says how much they may have missed."""
+        return True
+
+    @property
     def own_networks(self) -> bool:
         """Whether a sample is a pair of such a sequence and its own network."""
         return False
@@ -200,6 +205,11 @@ class OutputSpace(Spec):
         worst = max(self.outputs(len(F)), key=lambda y: self.loss(truth, y) * (1.0 + self.score(F, w, y) - own))
         found = self.constraint(truth, worst, len(F))
         return found._replace(psi=found.loss * found.psi, g=found.loss * found.g)
+
+    def slack_bound(self, F: Floats, w: Floats, truth: Any, rescaling: str = "margin") -> float:
+        """Return a number by which no constraint of this truth is violated more; the slack, if searches are exact."""
+        found = self.violated(F, w, truth, rescaling)
+        return max(0.0, found.loss - float(np.vdot(found.psi, F)) - float(found.g @ w))
 
     def oracle(self, rescaling: str = "margin") -> Oracle:
         """Return `violated` as a function of F, w and truth, with what is the same for all samples prepared."""

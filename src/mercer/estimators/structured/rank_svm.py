@@ -91,6 +91,7 @@ class RankSVM(KernelEstimator):
     """
 
     products_suffice = True
+    synonyms = ("conjoint analysis", "learning to rank", "preference learning", "SVM-rank")
     constraints = {
         "C": Positive(),
         "gain": OneOf("equal", "linear", "exponential"),

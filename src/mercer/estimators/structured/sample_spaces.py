@@ -90,3 +90,8 @@ class SampleSpaces:
             return searches[i](F, w, output)
 
         return violated
+
+    def slack_bound(self, F: Floats, w: Floats, truth: Any, rescaling: str) -> float:
+        """Return a number by which no constraint of a truth, which is (sample, output), is violated more."""
+        i, output = truth
+        return self[i].slack_bound(F, w, output, rescaling)

@@ -113,6 +113,7 @@ class GaussianProcessSequenceClassifier(StructuredRisk):
     """
 
     products_suffice = True
+    synonyms = ("Gaussian process sequence classification",)
     constraints = {"n_draws": Integer(1), "tol": Positive(), "max_iter": Integer(1), "random_state": SEED}
 
     def __init__(

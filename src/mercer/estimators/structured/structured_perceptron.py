@@ -71,6 +71,7 @@ class StructuredPerceptron(StructuredMachine):
     array(['b', 'a'], dtype='<U1')
     """
 
+    synonyms = ("Collins perceptron", "averaged perceptron")
     constraints = {"averaged": Boolean(), "max_iter": Integer(1)}
 
     def __init__(

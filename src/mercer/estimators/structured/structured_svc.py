@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,8 @@ class StructuredSVC(StructuredRisk):
         What is predicted; None is `ClassLabels()`.
     rescaling : {"margin", "slack"}, default "margin"
         Whether the loss is the margin that is asked for, or multiplies the slack:
-        f(x, y_i) - f(x, y) >= 1 - xi / loss. The latter needs a space that can list its outputs.
+        f(x, y_i) - f(x, y) >= 1 - xi / loss. The latter needs a space that can list its outputs, or search them loss
+        by loss (`LabelSequences`).
     method : {"constraints", "frank_wolfe", "one_slack"}, default "constraints"
         "constraints" keeps the constraints that were found, and solves for their multipliers; "frank_wolfe" keeps
         their sum only, which takes less memory and many more passes; "one_slack" has one slack for all samples, and
@@ -81,6 +83,10 @@ class StructuredSVC(StructuredRisk):
         The objective is between them at its minimum: a bracket.
     gap_, violation_ : float
         Their difference, and the largest violation of a constraint: the certificate.
+    inexactness_ : float
+        By how much a constraint that no search found may be violated beyond its slack: 0 where searches are exact.
+        Where they are not, slacks, objective, gap and violation are those of a relaxation's bound, which hold whatever
+        the searches missed; only that a slack is at least the loss of the prediction is then not known.
     support_pairs_ : list of (sample, key, alpha)
         Constraints with a multiplier, by the sample and the key of the other output; only of "constraints".
     n_constraints_ : int
@@ -106,6 +112,15 @@ class StructuredSVC(StructuredRisk):
     array(['noun', 'det'], dtype='<U4')
     """
 
+    synonyms = (
+        "structured SVM",
+        "HiddenMarkovSVM",
+        "hidden Markov support vector machine",
+        "max-margin Markov network",
+        "F1SVC",
+        "AUCSVC",
+        "SVM-struct",
+    )
     constraints = {
         "C": AnyOf(Positive(), OneOf(math.inf)),
         "rescaling": OneOf("margin", "slack"),
@@ -157,6 +172,11 @@ class StructuredSVC(StructuredRisk):
 
     def _find(self, K: Gram, data: Outputs, run: Run) -> None:
         self._require_rows(K)
+        if math.isinf(self.C) and not self.target_.is_exact:
+            raise ParameterError(
+                f"C=inf was given with {self.target_!r}, whose searches are not exact; without slacks every violated "
+                "constraint must be found. Give a finite C, or inference='exact'."
+            )
         blocks, owners = self._blocks(data.codes, data.offsets, data.weight)
         unwatched(K)
         with run.stage("constraints", 1.0), serial_blas():
@@ -172,6 +192,9 @@ class StructuredSVC(StructuredRisk):
                 f"tol={self.tol:g}. {found.status.value}{hard if math.isinf(self.C) else ''}",
                 ConvergenceWarning,
             )
+        self.inexactness_ = 0.0
+        if not self.target_.is_exact:
+            found = self._bounded(found, K, data, blocks)
         self.expansion_, self.weights_ = K.expand(found.values.solution()), found.values.w
         self._certify(found, blocks, data.used[owners])
 
@@ -204,6 +227,21 @@ class StructuredSVC(StructuredRisk):
 
         costs = np.array([block.cost for block in blocks])
         return cut_jointly(K, search, space.width, space.extras, costs, float(self.tol), self.max_iter, monitor)
+
+    def _bounded(self, found: Ascent, K: Any, data: Outputs, blocks: list[Block]) -> Ascent:
+        """Return what was reached with slacks that hold for all outputs, also for those that no search found."""
+        values: Any = found.values
+        F = K.times(values.V) if self.method == "one_slack" else values.at(np.arange(K.shape[0]))
+        bounds = [data.spaces.slack_bound(F[b.sites], values.w, b.truth, self.rescaling) for b in blocks]
+        slacks, cost = np.maximum(found.slacks, bounds), np.array([block.cost for block in blocks])
+        missed = slacks - found.slacks
+        self.inexactness_ = float(missed.max(initial=0.0))
+        return replace(
+            found,
+            slacks=slacks,
+            primal=found.primal + float(cost @ missed),
+            violation=found.violation + self.inexactness_,
+        )
 
     def _certify(self, found: Ascent, blocks: list[Block], owners: Indices) -> None:
         """Keep how good the solution is, and what it is made of."""

@@ -17,11 +17,13 @@ from mercer.gram.expansion import Expansion, FeatureExpansion
 from mercer.gram.gram import Gram, GramSpec
 from mercer.kernels.kernel import Kernel, feature_count, offers, overflow_error
 from mercer.kernels.protocols import HasFeatures
+from mercer.runtime.compiled import compiled
 
 __all__ = ["Features"]
 __public__ = __all__
 
 _ROWS = 4096  # rows of the factor that are in memory at once as a dense array
+_FEW = 6  # where fewer than one in so many numbers is not zero, a product looks at those alone
 
 
 class Features(GramSpec):
@@ -88,7 +90,17 @@ class FeatureGram(Gram):
 
     def moment(self, V: Floats) -> Floats:
         """Return F^T V, (r,) or (r, k)."""
-        return np.asarray(self._turned @ np.asarray(V, dtype=float))
+        V = np.asarray(V, dtype=float)
+        if (
+            V.ndim == 2
+            and isinstance(self.matrix, np.ndarray)
+            and self.matrix.dtype == V.dtype
+            and _FEW * np.count_nonzero(V) < V.size
+        ):
+            out = np.zeros((V.shape[1], self.matrix.shape[1]))
+            _add_rows(self.matrix, V, out)
+            return out.T
+        return np.asarray(self._turned @ V)
 
     def times(self, weights: Floats) -> Floats:
         """Return F @ weights, (n,) or (n, k)."""
@@ -159,3 +171,14 @@ class FeatureGram(Gram):
 
 def _is_sparse(samples: Samples) -> bool:
     return bool(getattr(samples, "is_sparse", True))
+
+
+@compiled
+def _add_rows(F, V, out):
+    """Add V^T F to out, row by row of F, for the numbers of V that are not zero."""
+    for i in range(V.shape[0]):
+        for j in range(V.shape[1]):
+            v = V[i, j]
+            if v != 0.0:
+                for r in range(F.shape[1]):
+                    out[j, r] += v * F[i, r]

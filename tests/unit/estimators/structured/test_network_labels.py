@@ -1,10 +1,14 @@
 """Labels of networks: searches and sums over all labellings, chains as a special case, and grids."""
 
+import warnings
+
 import networkx as nx
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer import KernelCRF, LabelSequences, NetworkLabels, StructuredPerceptron, StructuredSVC, grid_edges
+from mercer.domains import Vectors
 from mercer.errors import DomainError, ParameterError
 from mercer.gram import Features
 from mercer.kernels import Linear
@@ -21,6 +25,59 @@ RNG = np.random.default_rng(0)
 )
 def test_against_all_labellings(edges):
     check_output_space(NetworkLabels(edges, pair_scale=2.0), [["a", "b", "c", "a"], ["b", "b", "a"]])
+
+
+def test_relaxed_searches_bound_what_they_miss():
+    for edges in (grid_edges(2, 2), [[0, 1], [2, 1], [2, 0], [3, 1], [3, 2], [0, 3]]):
+        space = NetworkLabels(edges, pair_scale=9.0, inference="relaxed")
+        check_output_space(space, [["a", "b", "c", "a"], ["b", "b", "a"]])
+
+
+def test_relaxed_searches_are_exact_without_cycles():
+    y, rng = [["a", "b", "c", "a"]], np.random.default_rng(0)
+    chain = NetworkLabels([[0, 1], [2, 1], [2, 3]], inference="relaxed").learn(y)
+    F, w, truth = rng.normal(size=(4, 3)), rng.normal(size=9), np.array([0, 1, 2, 0])
+    exact = chain.replace(inference="exact")
+    np.testing.assert_array_equal(chain.augmented(F, w, truth), exact.augmented(F, w, truth))
+    assert chain.slack_bound(F, w, truth) == exact.slack_bound(F, w, truth)
+
+
+@pytest.mark.parametrize("method", ["constraints", "frank_wolfe", "one_slack"])
+def test_the_certificate_of_relaxed_searches_holds(method):
+    # every pair of four sites is joined, and pairs of labels repel each other: the relaxation has gaps
+    edges, rng = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]], np.random.default_rng(1)
+    y = [rng.integers(0, 2, 4) for _ in range(8)]
+    X = [np.eye(2)[one] + rng.normal(size=(4, 2)) for one in y]
+    options = {"method": method, "tol": 1e-2, "gram": Features(), "max_iter": 20}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a bracket holds wherever it stops
+        exact = StructuredSVC(Linear(), outputs=NetworkLabels(edges, 4.0), **options).fit(X, y)
+        found = StructuredSVC(Linear(), outputs=NetworkLabels(edges, 4.0, inference="relaxed"), **options).fit(X, y)
+    assert exact.inexactness_ == 0.0
+    assert found.inexactness_ >= 0.0
+    rounding = 1e-9 * exact.objective_
+    # both brackets hold the same minimum
+    assert found.dual_objective_ <= exact.objective_ + rounding
+    assert exact.dual_objective_ <= found.objective_ + rounding
+    space = found.target_.replace(inference="exact")
+    for x, one, slack in zip(X, y, found.slack_, strict=True):
+        F, truth = found.expansion_(Vectors.pack(x)), space.encode([one])[0]
+        assert slack >= space.slack_bound(F, found.weights_, truth) - 1e-9
+
+
+def test_relaxed_searches_need_slacks():
+    with pytest.raises(ParameterError, match="not exact"):
+        StructuredSVC(Linear(), np.inf, outputs=NetworkLabels([[0, 1]], inference="relaxed")).fit([np.eye(2)], [[0, 1]])
+
+
+def test_a_wide_grid_is_learned_with_a_bound():
+    rng, edges = np.random.default_rng(2), grid_edges(12, 12)
+    picture = (np.add.outer(np.arange(12), np.arange(12)) < 11).astype(int).ravel()
+    X = [(picture + 0.5 * rng.normal(size=144))[:, None] for _ in range(3)]
+    space = NetworkLabels(edges, inference="relaxed")
+    model = StructuredSVC(Linear() + 1.0, 0.1, outputs=space, tol=0.5, gram=Features()).fit(X[:2], [picture] * 2)
+    assert model.score(X[2:], [picture]) > 0.9
+    assert 0.0 <= model.gap_ <= 2 * 0.1 * (0.5 + model.inexactness_) * 2
 
 
 def test_edges_of_a_grid():

@@ -223,5 +223,6 @@ def test_an_early_end_is_reported_and_what_cannot_be_searched_is_refused():
     with pytest.warns(ConvergenceWarning, match="stopped at a violation"):
         StructuredSVC(Gaussian(1.0), C=100.0, max_iter=1).fit(X, CLASSES)
     long, y = [np.zeros((40, 1))], [np.arange(40) % 2]
+    odd = LabelSequences(cost=[[0.0, 1.0], [np.pi, 0.0]])  # no cost is a multiple of the other
     with pytest.raises(CapabilityError, match="list"):
-        StructuredSVC("linear", outputs=LabelSequences(), rescaling="slack").fit(long, y)
+        StructuredSVC("linear", outputs=odd, rescaling="slack").fit(long, y)

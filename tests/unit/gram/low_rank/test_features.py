@@ -8,6 +8,7 @@ from mercer.budget import Resources
 from mercer.domains import Strings, Vectors
 from mercer.errors import CapabilityError, MemoryBudgetError
 from mercer.gram import Dense, Features
+from mercer.gram.low_rank.features import _add_rows
 from mercer.kernels import Gaussian, Linear, Polynomial, Spectrum
 
 X = np.random.default_rng(0).normal(size=(30, 3))
@@ -54,3 +55,14 @@ def test_sparse_features_of_strings():
     gram = Features().build(Spectrum(2), Strings.pack(texts))
     assert sp.issparse(gram.matrix)
     assert np.array_equal(gram @ np.eye(3), Spectrum(2)(texts))
+
+
+def test_moments_of_few_numbers_are_those_of_all():
+    rng = np.random.default_rng(0)
+    X, V = rng.normal(size=(40, 3)), np.zeros((40, 9))
+    V[np.arange(40), rng.integers(0, 9, 40)] = rng.normal(size=40)
+    gram = Features().build(Linear(), Vectors.pack(X))
+    np.testing.assert_allclose(gram.moment(V), X.T @ V, atol=1e-13)
+    out = np.zeros((9, 3))
+    _add_rows.py_func(X, V, out)
+    np.testing.assert_allclose(out.T, X.T @ V, atol=1e-13)
