@@ -137,8 +137,10 @@ def main() -> None:
                 if (name, who, run) in there:
                     continue
                 began = time.process_time()
-                by_sets = sets is not None and who == "set kernel"
-                found = sets.accuracy(y, run) if by_sets else accuracy(*search(who, bags, means), y, run)
+                if sets is not None and who == "set kernel":
+                    found = sets.accuracy(y, run)
+                else:
+                    found = accuracy(*search(who, bags, means), y, run)
                 line = {"set": name, "who": who, "run": run, "accuracy": found, "seconds": time.process_time() - began}
                 with options.to.open("a") as file:
                     file.write(json.dumps(line) + "\n")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.extending import overload as compiled_overload
 
 __all__ = ["fetch_row"]
+
+ir: Any = cgutils.ir  # what code is made of; Numba imports it
 
 
 def fetch_row(X: Any, i: Any) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from mercer import SVM2K, LaplacianSVC, MultiTaskRidge, NuclearNormRegressor
+from mercer import SVM2K, LaplacianRidge, LaplacianSVC, LinkPropagation, MultiTaskRidge, NuclearNormRegressor
 from mercer.cli import inputs as module
 from mercer.cli.application import application
 from mercer.cli.failures import UsageFault
@@ -17,6 +17,7 @@ from mercer.cli.inputs import (
     reading,
     samples,
     selected_columns,
+    takes_unknown,
     usable_columns,
 )
 from mercer.errors import DomainError
@@ -205,5 +206,7 @@ def test_targets_that_are_missing_are_unknown_where_an_estimator_learns_from_the
     assert np.array_equal(numbers, [1.5, np.nan, 2.5, np.nan], equal_nan=True)
     assert is_known(LaplacianSVC(unlabelled=None), labels.y).tolist() == [True, False, True, False]
     assert is_known(LaplacianSVC(), np.array([-1, 0, 1])).tolist() == [False, True, True]
+    assert all(takes_unknown(one) for one in (LinkPropagation(), LaplacianRidge(), LaplacianSVC(unlabelled=None)))
+    assert not takes_unknown(MultiTaskRidge()) and not takes_unknown(LaplacianSVC())
     with pytest.raises(FileError, match="miss a value"):
         pose(data, "class", None, ["u"], drop=False)

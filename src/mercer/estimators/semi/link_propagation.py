@@ -113,6 +113,7 @@ class LinkPropagation(MultiOutputMixin, RegressorMixin, KernelEstimator):
         "tol": Positive(),
         "max_iter": Integer(1),
     }
+    unknown_targets = True  # NaN
 
     def __init__(
         self,

@@ -133,7 +133,7 @@ class _Sweeps:
             own = (self.sums / self.diagonal)[self.known] @ self.B[self.known]
             level = np.maximum(self.totals - own, 0.0) / (self.reached @ self.sums)
         reached = self.known if self.reached is None else self.reached
-        _begin(*self.csr, self.diagonal, self.tied, self.known, reached, self.B, level, X)
+        _begin(self.csr, self.diagonal, self.tied, self.known, reached, self.B, level, X)
         return X
 
     def run(self, X: Floats, enough: float, may_be_slow: bool) -> Status:
@@ -203,9 +203,9 @@ def _mark(indices, indptr, found):
 
 
 @compiled
-def _begin(data, indices, indptr, diagonal, tied, known, reached, B, level, X):
+def _begin(csr, diagonal, tied, known, reached, B, level, X):
     """Make a step from B over d, and a level besides: most rows of B are zero."""
-    c = B.shape[1]
+    (data, indices, indptr), c = csr, B.shape[1]
     total = np.zeros(c)
     for i in range(X.shape[0]):
         if reached[i]:
