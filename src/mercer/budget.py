@@ -85,11 +85,11 @@ def format_bytes(size: float) -> str:
     >>> format_bytes(720e9), format_bytes(1536)
     ('671 GiB', '1.5 KiB')
     """
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if abs(size) < 1024 or unit == "TiB":
-            return f"{size:.0f} {unit}" if size >= 9.95 or unit == "B" else f"{size:.2g} {unit}"
+    units = ["B", "KiB", "MiB", "GiB", "TiB"]
+    while abs(size) >= 1024 and len(units) > 1:
         size /= 1024
-    raise AssertionError("unreachable")
+        del units[0]
+    return f"{size:.0f} {units[0]}" if size >= 9.95 or units[0] == "B" else f"{size:.2g} {units[0]}"
 
 
 def _read(path: str) -> bytes:

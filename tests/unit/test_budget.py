@@ -163,3 +163,13 @@ def test_blocks_are_as_large_as_the_budget_allows():
     assert Resources().largest_order(3000) == 3000
     assert Resources(memory=48_000_000).largest_order(3000) == 1000
     assert Resources(memory=48_000_000).largest_order(30) == 30 and Resources(memory=1).largest_order(30) == 2
+
+
+def test_one_reading_inside_another_is_the_same(monkeypatch):
+    free = iter([100, 200, 300])
+    monkeypatch.setattr(budget, "free_memory", lambda: next(free))
+    with budget.one_reading():
+        first = budget.budget(None)
+        with budget.one_reading():
+            assert budget.budget(None) == first == 70
+    assert budget.budget(None) == 140

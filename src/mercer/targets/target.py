@@ -374,8 +374,6 @@ def _as_numbers(sample_weight: Any) -> Floats:
 
 
 def _type_of(values: Any) -> str:
-    if values is None:
-        return "None"
     name, dtype = type(values).__name__, getattr(values, "dtype", None)
     return name if dtype is None else f"{name} of {dtype}"
 

@@ -487,3 +487,10 @@ def test_no_torn_file_loads(tmp_path, path):
         torn.write_bytes(whole[:length] + b"\0" * (len(whole) - length))
         with pytest.raises(ModelError):
             load(torn)
+
+
+def test_a_file_of_too_many_parts_is_refused_before_it_is_parsed(tmp_path, monkeypatch):
+    save(KernelRidge(Gaussian(1.0)).fit(np.eye(3), np.arange(3.0)), tmp_path / "m")
+    monkeypatch.setattr(module, "_MOST_PARTS", 3)
+    with pytest.raises(ModelError, match="parts, more than 3"):
+        load(tmp_path / "m")

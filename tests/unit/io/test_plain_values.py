@@ -365,6 +365,7 @@ def test_the_remedy_fits_what_was_given():
     assert _remedy(WhiteKernel()) == "Leave it out."
     assert "Pipeline" in _remedy(StandardScaler())
     assert "classes of mercer" in _remedy(object())
+    assert "Samples of any kind" in _remedy(Vectors.pack([[1.0]]))
 
 
 @pytest.mark.parametrize("shape", [[2, -1], [2, 2**62], [2, 1.0], [2, True], [2, "2"]])
