@@ -24,6 +24,8 @@ from mercer.spec import derived
 __all__ = ["Dense", "Tiles", "exact_choice", "exact_spec"]
 __public__ = ["Dense", "Tiles"]
 
+_MANY = 256  # rows from which two passes over a matrix are quicker than one by pairs of places
+
 
 class Dense(GramSpec):
     r"""The Gram matrix as one array: fastest while 8 n^2 bytes fit.
@@ -144,7 +146,11 @@ class DenseGram(Gram):
         if isinstance(columns, slice):
             found = self.array[index][:, columns]
         else:
-            found = self.array[np.asarray(index)[:, None], np.arange(self.shape[0])[columns]]
+            index, columns = np.asarray(index), np.arange(self.shape[0])[columns]
+            if len(columns) < self.shape[0] or len(index) < _MANY:
+                found = self.array[index[:, None], columns]
+            else:  # in half the time; what is held in between is no larger than the result
+                found = self.array.take(index, axis=0).take(columns, axis=1)
         if out is None:
             return found
         out[...] = found

@@ -256,7 +256,8 @@ class Overlap:
             left, right, factors = self.dense
             A, B = (np.zeros((stop - start, len(factors)), self.dtype) for start, stop in ((r0, r1), (c0, c1)))
             for lists, weights, start, out_ in ((left, factors, r0, A), (right, np.ones_like(factors), c0, B)):
-                (_fill_few if len(lists[0]) <= _SMALL else _fill)(*lists, weights, start, out_)
+                fill: Any = _fill_few if len(lists[0]) <= _SMALL else _fill
+                fill(*lists, weights, start, out_)
             if self.dtype == out.dtype:
                 np.matmul(A, B.T, out=out)
             else:

@@ -16,7 +16,7 @@ import os
 import stat
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import numba
 import numba.core.config
@@ -97,8 +97,7 @@ def _compile(function: Callable[..., Any], fastmath: bool | set[str], inline: bo
     file = os.path.abspath(function.__code__.co_filename)
     # What was typed at a prompt has no file and is recompiled in every process.
     folder = _cache_folder(os.path.dirname(file)) if os.path.isfile(file) else None
-    make: Any = numba.njit  # whose stubs do not know all its options
-    decorate = make(
+    decorate: Any = cast(Any, numba.njit)(  # whose types do not know all of its options
         cache=folder is not None,
         nogil=True,
         error_model="numpy",

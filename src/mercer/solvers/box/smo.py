@@ -273,7 +273,7 @@ class _Run:
         W, starts = self._working_set(m, M)
         K = self._block_of(W)
         if self.rounds < 3:  # of a conditionally definite kernel the diagonal says nothing
-            self.scale = max(self.scale, float(np.abs(K).max(initial=0.0)))
+            self.scale = max(self.scale, float(K.max(initial=0.0)), -float(K.min(initial=0.0)))
         found = self._improve(W, starts, K, gap, monitor)
         if found is None:
             return None
