@@ -37,6 +37,7 @@ __all__ = ["automatic", "source_kernels"]
 ALPHABETS = {"dna": "ACGT", "protein": "ACDEFGHIKLMNPQRSTVWY"}  # whose pieces may differ in a letter
 LONGEST = 300.0  # mean length of sequences up to which subsequences with gaps are counted
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of the widths that are tried on sparse rows
+PACKED = {"Trees": "trees", "Graphs": "graphs"}  # collections as `read` returns them, and what is compared
 
 
 @checked(
@@ -122,7 +123,8 @@ def automatic(
     clock = Clock.start(max_time)
     found, values = _target(y, task)
     story = [f"{found}, {'as asked' if task else 'by the values of y'}", *doubts(values, found)]
-    columns = columns_by_kind(X) if kernel is None and not sp.issparse(X) else None
+    plain = kernel is None and not sp.issparse(X) and type(X).__name__ not in PACKED
+    columns = columns_by_kind(X) if plain else None
     n = len(values)
     given = given_rows(n, require_scoring(scoring, values, found), sample_weight, groups, time)
     table = None if columns is None else varying_columns(X, columns, n)
@@ -242,6 +244,8 @@ def candidates_for(X: Any, steps: list[str], columns: Mapping[Any, Column] | Non
     """Return the kernels to choose from for data as Python has them; what is left out is added to `steps`."""
     if sp.issparse(X):
         return sparse_kernels(Vectors.pack(X).X)
+    if type(X).__name__ in PACKED:
+        return structured_kernels(PACKED[type(X).__name__])
     if columns is not None:
         steps += left_out_said(columns)
         left = [name for name, column in columns.items() if column.kind in ("constant", "identifier")]

@@ -12,6 +12,7 @@ from mercer import SVR, KernelRidge
 from mercer.cli.inputs import selected_columns
 from mercer.errors import DomainError, TargetError, TimeBudgetError
 from mercer.first_model import given_rows
+from mercer.first_model.any_data import candidates_for
 from mercer.kernels import Gaussian, Match
 
 rng = np.random.default_rng(0)
@@ -173,3 +174,12 @@ def test_sources_are_tables_without_gaps():
 def test_lists_in_lists_are_no_sequences():
     with pytest.raises(DomainError, match="Name a kernel for other data"):
         mercer.automatic([[[1.0, 2.0], [3.0]], [[1.0]]] * 10, [0, 1] * 10)
+
+
+def test_trees_and_graphs_as_files_hold_them():
+    """What `read` returns is packed; it is compared as the same samples in Python are."""
+    trees = mercer.domains.Trees.pack([("S", ("A", "a")), ("S", ("B", "b"))])
+    assert repr(candidates_for(trees, [], None)) == repr(candidates_for([("S", ("A", "a"))], [], None))
+    graph = {"edges": [(0, 1)], "labels": ["C", "O"]}
+    graphs = mercer.domains.Graphs.pack([graph, graph])
+    assert repr(candidates_for(graphs, [], None)) == repr(candidates_for([graph], [], None))
