@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.spatial import KDTree
 
 from mercer.arguments import real_array
 from mercer.arrays import Floats, Indices
@@ -222,8 +223,6 @@ def _loneliest_first(dots: Floats) -> Indices:
     """Return the points in descending order of the distance from the nearest other one."""
     if len(dots) < 2:
         return np.arange(len(dots))
-    from scipy.spatial import KDTree
-
     nearest = KDTree(dots).query(dots, k=2)[0][:, 1]
     return np.argsort(-nearest, kind="stable")
 
