@@ -28,16 +28,8 @@ from mercer.models.alphabet import (
     strings_of,
 )
 from mercer.models.model import Model, stochastic, weights_of
-from mercer.numerics.chains import (
-    Chain,
-    Observe,
-    Observed,
-    Posterior,
-    best_paths,
-    best_scored_paths,
-    log_likelihoods,
-    posteriors,
-)
+from mercer.numerics.chain_paths import best_paths, best_scored_paths
+from mercer.numerics.chains import Chain, Observe, Observed, Posterior, log_likelihoods, posteriors
 from mercer.runtime.compiled import compiled
 
 __all__ = ["Hidden", "HiddenMarkovModel"]

@@ -15,7 +15,8 @@ import numpy as np
 
 from mercer.arrays import Floats, Indices, real_numbers
 from mercer.errors import DomainError, ParameterError
-from mercer.numerics.chains import Chain, Observed, Posterior, best_scored_paths, posteriors, several_best_paths
+from mercer.numerics.chain_paths import best_scored_paths, several_best_paths
+from mercer.numerics.chains import Chain, Observed, Posterior, posteriors
 from mercer.runtime.compiled import compiled
 
 __all__ = ["Chains", "PathSums"]

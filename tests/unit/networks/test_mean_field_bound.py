@@ -69,5 +69,5 @@ def test_blocks_must_be_a_partition_and_an_early_end_is_reported():
 def test_blocks_are_lists_of_names():
     network = random_network(0)
     for blocks in (3, [1.5], [[["a"]]]):
-        with pytest.raises(ParameterError, match=r"blocks=|no variable"):
+        with pytest.raises(ParameterError, match=r"blocks=|is not a variable"):
             mean_field(network, blocks)

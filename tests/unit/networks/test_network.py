@@ -77,7 +77,7 @@ def test_bad_states_are_refused():
     network = MarkovNetwork.from_factors([(("a", "b"), np.zeros((2, 2)))])
     for states, message in [
         ({"a": 0}, "no state of 'b'"),
-        ({"a": 0, "b": 0, "c": 1}, "no variable"),
+        ({"a": 0, "b": 0, "c": 1}, "is not a variable"),
         ([0, 2], "no variable has"),
         ([0.5, 0], "no variable has"),
         ([0, 0, 0], "shape"),

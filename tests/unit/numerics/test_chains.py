@@ -5,9 +5,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from mercer.numerics import chains
-from mercer.numerics.chains import Chain, Observed, best_paths, log_likelihoods, pieces, posteriors
-from tests.naive.models import expected, hidden_paths, joint, likelihood
+from mercer.numerics import chain_paths, chains
+from mercer.numerics.chain_paths import best_paths
+from mercer.numerics.chains import Chain, Observed, log_likelihoods, pieces, posteriors
+from tests.naive.models import expected, likelihood
 
 LENGTHS = (4, 0, 1, 5, 3)
 
@@ -77,16 +78,6 @@ def test_symbols_are_counted_in_their_states(case):
     np.testing.assert_allclose(totals, np.tensordot(weight, counts, 1), rtol=1e-12)
 
 
-def test_the_best_path_is_the_best_of_all(case):
-    chain, offsets, B = case
-    path, value = best_paths(plain(B), offsets, chain)
-    for i, (a, b) in enumerate(pairwise(offsets)):
-        every = {z: joint(z, B[a:b], chain.start, chain.transitions) for z in hidden_paths(b - a, 3)}
-        best = max(every, key=every.__getitem__)
-        assert tuple(path[a:b]) == best
-        assert np.exp(value[i]) == pytest.approx(every[best])
-
-
 def test_pieces_cover_all_sequences_and_change_nothing(case, monkeypatch):
     chain, offsets, B = case
     whole = everything(B, offsets, chain)
@@ -151,9 +142,9 @@ def test_compiled_and_python_agree(case):
     np.testing.assert_allclose(symbols[:, 0].sum(axis=1), LENGTHS)
     values, path, best = np.empty(B.shape), np.empty(len(B), np.intp), np.empty(len(LENGTHS))
     logs = np.log(chain.transitions)
-    chains._raise.py_func(np.log(B), np.arange(len(B)), offsets, np.log(chain.start), logs, values)
-    chains._trace.py_func(values, offsets, logs.T.copy(), path, best)
-    assert chains._first_best.py_func(np.array([0.0, 2.0, 1.0, 2.0]), np.zeros(4)) == 1
+    chain_paths._raise.py_func(np.log(B), np.arange(len(B)), offsets, np.log(chain.start), logs, values)
+    chain_paths._trace.py_func(values, offsets, logs.T.copy(), path, best)
+    assert chain_paths._first_best.py_func(np.array([0.0, 2.0, 1.0, 2.0]), np.zeros(4)) == 1
     np.testing.assert_array_equal(path, best_paths(plain(B), offsets, chain)[0])
 
 
@@ -166,18 +157,6 @@ def test_products_and_maxima_of_several_rows_at_once():
             found = out.copy()
             function(v, M, found)
             np.testing.assert_allclose(found, wanted, rtol=1e-14)
-        for function in (chains._raise_to, chains._raise_to.py_func):
+        for function in (chain_paths._raise_to, chain_paths._raise_to.py_func):
             function(v, M, found)
             np.testing.assert_array_equal(found, (v[:, None] + M).max(axis=0))
-
-
-def test_more_states_than_are_taken_at_once():
-    chain, offsets, B = made(6)
-    found = everything(B, offsets, chain)
-    path, value = best_paths(plain(B), offsets, chain)
-    a, b = offsets[0], offsets[1]
-    gamma, _ = expected(B[a:b], chain.start, chain.transitions)
-    np.testing.assert_allclose(found.gamma[a:b], gamma, rtol=1e-12)
-    every = {z: joint(z, B[a:b], chain.start, chain.transitions) for z in hidden_paths(b - a, 6)}
-    assert tuple(path[a:b]) == max(every, key=every.__getitem__)
-    assert np.exp(value[0]) == pytest.approx(max(every.values()))

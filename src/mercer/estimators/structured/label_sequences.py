@@ -13,7 +13,7 @@ from mercer.constraints import InstanceOf, Integer, Interval, Optional
 from mercer.errors import TargetError
 from mercer.estimators.structured.output_space import Constraint, OutputSpace, Sums, Violations, square_cost
 from mercer.networks import Chains
-from mercer.numerics.chains import best_paths_of_losses
+from mercer.numerics.chain_paths import best_paths_of_losses
 
 __all__ = ["LabelSequences", "label_codes", "label_rows"]
 __public__ = ["LabelSequences"]

@@ -6,7 +6,7 @@ import pytest
 from mercer import LabelSequences, StructuredSVC
 from mercer.errors import CapabilityError, TargetError
 from mercer.estimators.structured.output_space import OutputSpace
-from mercer.numerics import chains
+from mercer.numerics import chain_paths
 from mercer.testing import check_output_space
 
 Y = [["N", "V", "N"], ["D"], ["V", "V", "D", "N"], []]
@@ -53,12 +53,12 @@ def test_long_sequences_have_rescaled_slacks_unless_costs_have_no_unit():
 def test_searching_loss_by_loss_compiled_and_in_python():
     rng = np.random.default_rng(2)
     scores, W, steps = rng.normal(size=(4, 3)), rng.normal(size=(3, 3)), rng.integers(0, 3, (4, 3))
-    best, path = chains.best_paths_of_losses(scores, np.zeros(3), W, steps)
+    best, path = chain_paths.best_paths_of_losses(scores, np.zeros(3), W, steps)
     value, out = np.empty((4, len(best), 3)), np.empty(4, dtype=np.intp)
-    chains._raise_losses.py_func(scores, np.zeros(3), W, W.T, steps, value)
+    chain_paths._raise_losses.py_func(scores, np.zeros(3), W, W.T, steps, value)
     np.testing.assert_array_equal(value[-1].max(axis=1), best)
     loss = int(np.argmax(best))
-    chains._trace_loss.py_func(value, W, steps, loss, out)
+    chain_paths._trace_loss.py_func(value, W, steps, loss, out)
     np.testing.assert_array_equal(out, path(loss))
     assert steps[np.arange(4), out].sum() == loss
     assert scores[np.arange(4), out].sum() + W[out[:-1], out[1:]].sum() == pytest.approx(best[loss], rel=1e-13)
