@@ -2,12 +2,16 @@
 
 Every click, key and drag is drawn from a seed. An error in the console of the browser, an answer of the server with a
 status of 500, or memory that grows ends it with exit code 1. Memory is compared between the second quarter of the run,
-when caches are filled, and the last: of this process (the server), of both children, and of the page's heap.
+when caches are filled, and the last: of the server, which has a process of its own (Playwright keeps what it
+has seen in this one), of both its children, and of the page's heap.
 """
 
+import contextlib
 import json
 import random
+import signal
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -17,7 +21,6 @@ import psutil
 from playwright.sync_api import Error, sync_playwright
 
 from tests.browser.test_studio import CHROMIUM, FLAGS
-from tests.unit.studio.web import Running
 
 ALLOWED = 40.0  # MB between two quarters: what allocators keep, not what an hour of leaks would be
 VIEWS = ("playground", "processes", "gram", "samples", "file")
@@ -64,6 +67,27 @@ def act(page, rng):
         page.mouse.up()
 
 
+class Server:
+    """``mercer studio`` in a process of its own, as a user starts it."""
+
+    def __init__(self, data, folder):
+        command = [sys.executable, "-m", "mercer", "studio", str(data), "--folder", str(folder), "--no-browser"]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.address = self.process.stdout.readline().split()[1]
+
+    def pids(self):
+        """The server, the live child and the child of the file; None for one that has not started."""
+        found = {}
+        for child in psutil.Process(self.process.pid).children():
+            with contextlib.suppress(psutil.Error, IndexError):
+                found[child.cmdline()[-1]] = child.pid
+        return self.process.pid, found.get("live"), found.get("file")
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(30)
+
+
 def megabytes(pid):
     return psutil.Process(pid).memory_info().rss / 2**20 if pid and psutil.pid_exists(pid) else None
 
@@ -83,7 +107,7 @@ def soak(minutes, seed=0):
             f"{rng.gauss(0, 1):.3f},{rng.gauss(0, 9):.2f},{'pq'[i % 2]} {'rst'[i % 3]},{'uv'[i % 2]}" for i in range(60)
         ]
         data.write_text("\n".join(["a,b,words,y", *rows]) + "\n")
-        server = Running(Path(folder), data, warm=True)
+        server = Server(data, Path(folder))
         browser = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         page = browser.new_context(viewport={"width": 1200, "height": 900}).new_page()
         page.set_default_timeout(5000)
@@ -91,7 +115,7 @@ def soak(minutes, seed=0):
         page.on("response", lambda r: wrong.append(f"{r.status} {r.url}") if r.status >= 500 else None)
         session = page.context.new_cdp_session(page)
         session.send("Performance.enable")
-        page.goto(f"http://127.0.0.1:{server.port}/#token={server.keys.token}")
+        page.goto(server.address)
         page.wait_for_selector("#file-view")
         page.evaluate("location.hash = '#playground'")
         page.wait_for_selector("#playground-view[data-answers]", timeout=300_000)
@@ -106,8 +130,7 @@ def soak(minutes, seed=0):
             acts += 1
             if time.monotonic() > noted + every:
                 noted = time.monotonic()
-                pids = (psutil.Process().pid, server.studio.live.pid, server.studio.file.pid)
-                seen.append((*map(megabytes, pids), heap(session)))
+                seen.append((*map(megabytes, server.pids()), heap(session)))
         browser.close()
         server.end()
     return report(acts, seen, wrong)
