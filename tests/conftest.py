@@ -114,12 +114,6 @@ def pytest_runtest_setup(item):
         generator.bit_generator.state = state
 
 
-def pytest_runtest_teardown():
-    """Close what a test has drawn: beyond twenty open figures matplotlib warns."""
-    if pyplot := sys.modules.get("matplotlib.pyplot"):
-        pyplot.close("all")
-
-
 @pytest.fixture
 def digits():
     """Return what sets the digits of mpmath, for this test alone: they belong to the process."""

@@ -166,7 +166,8 @@ def functions_in(code: CodeType) -> dict[tuple[str, int], CodeType]:
 def functions_of(path: str) -> list[FunctionType]:
     """Return the functions that a file has made so far."""
     gc.unfreeze()  # what is frozen is not listed
-    return [f for f in gc.get_objects() if isinstance(f, FunctionType) and f.__code__.co_filename == path]
+    # by type: to ask isinstance of a proxy whose object has gone is an error
+    return [f for f in gc.get_objects() if type(f) is FunctionType and f.__code__.co_filename == path]
 
 
 def put_in(code: CodeType, functions: Sequence[FunctionType]) -> int:

@@ -141,7 +141,7 @@ def test_a_machine_that_tells_nothing_has_a_little_memory(monkeypatch):
     def nothing(*arguments):
         raise OSError
 
-    monkeypatch.setattr(budget.Path, "read_text", nothing)
+    monkeypatch.setattr(budget, "_read", lambda path: b"")
     monkeypatch.setattr(budget.os, "sysconf", nothing)
     assert budget.free_memory() == 4 * 2**30
 

@@ -288,7 +288,8 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _evaluate(self, X: Any) -> Floats:
         """Return the fitted function at new data."""
-        return self._finite(self.expansion_(self._pack_new(X), self._resources()))
+        T = self._pack_new(X)  # first: it says that nothing is fitted yet
+        return self._finite(self.expansion_(T, self._resources()))
 
     def _finite(self, values: Floats) -> Floats:
         """Return values of fitted functions; DomainError if some of them are too large."""

@@ -291,7 +291,7 @@ class Scratch(threading.local):
         """Return an uninitialised array that stays valid until the next `reset`."""
         size = shape[0] * shape[1] * dtype.itemsize
         if self.used == len(self.buffers):
-            self.buffers.append(np.empty(size, np.uint8))
+            self.buffers.append(np.empty(max(size, TILE_BYTES), np.uint8))  # as plans of memory count it
         elif self.buffers[self.used].nbytes < size:
             self.buffers[self.used] = np.empty(size, np.uint8)
         raw = self.buffers[self.used][:size]

@@ -34,7 +34,7 @@ def test_what_is_no_file_of_a_search_is_refused_and_kept(tmp_path):
     path = tmp_path / "mine.json"
     for text in ("{not json", "[1, 2]", '{"stamp": "a"}'):
         path.write_text(text)
-        with pytest.raises(ParameterError, match="no file of a search"):
+        with pytest.raises(ParameterError, match="not that of a search"):
             SeenFile(path, "a").read()
         assert path.read_text() == text
 

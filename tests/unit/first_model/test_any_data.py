@@ -150,7 +150,7 @@ def test_a_kernel_and_a_task_may_be_named(once):
 def test_every_column_is_a_source():
     table = {"age": [20.0, 30.0, 40.0, 70.0], "city": ["Oslo", "Rome", "Oslo", "Rome"], "same": [1.0] * 4}
     assert list(mercer.source_kernels(table)) == ["age", "city"]
-    with pytest.raises(DomainError, match="no table"):
+    with pytest.raises(DomainError, match="not a table"):
         mercer.source_kernels(["a text", "another text"])
 
 
@@ -164,7 +164,7 @@ def test_dates_are_not_left_out_without_a_word():
 
 def test_sources_are_tables_without_gaps():
     X = np.random.default_rng(0).normal(size=(30, 2))
-    with pytest.raises(DomainError, match="no table"):
+    with pytest.raises(DomainError, match="not a table"):
         mercer.source_kernels(sp.csr_array(X))
     X[3, 0] = np.nan
     with pytest.raises(DomainError, match="Columns with missing values: 0"):

@@ -14,7 +14,7 @@ def test_a_file_is_described(known):
     assert (told["samples"], told["kind"], told["targets"]) == (60, "table", ["a", "b", "y"])
     assert [column["kind"] for column in told["columns"]] == ["number", "number", "category"]
     assert len(told["first"]) == 5 and dataset(known) is dataset(known)
-    with pytest.raises(ParameterError, match="no target"):
+    with pytest.raises(ParameterError, match="not a target"):
         file_jobs.open_file({**known, "target": "z"})
 
 
