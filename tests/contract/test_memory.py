@@ -33,6 +33,11 @@ def peak_of(call):
         tracemalloc.stop()
 
 
+def idle(plan):
+    """What one of two threads does not take if the other is through with all tiles before it begins."""
+    return plan.buffers.get("tiles", 0) / 2
+
+
 @pytest.fixture(scope="module", autouse=True)
 def compiled_before():
     """Compilation takes memory, and ten times as long while that is traced."""
@@ -69,9 +74,9 @@ def test_kernel_ridge_fits_in_the_memory_of_its_gram_matrix():
 )
 def test_the_plan_foretells_the_peak(make, n, d):
     X, y = rng.normal(size=(n, d)), np.arange(n) % 2
-    planned = make().memory_plan(n, d).total
+    plan = make().memory_plan(n, d)
     actual = peak_of(lambda: make().fit(X, y))
-    assert actual <= planned <= 1.25 * actual
+    assert actual <= plan.total <= 1.25 * actual + idle(plan)
 
 
 LOW = {
@@ -142,10 +147,11 @@ def test_no_more_than_the_budget_is_used(gram, memory):
 
 
 def compare_with_plan(model, X):
-    planned = model.memory_plan(len(X), X.shape[1] if isinstance(X, np.ndarray) else 1).total
+    plan = model.memory_plan(len(X), X.shape[1] if isinstance(X, np.ndarray) else 1)
+    planned = plan.total
     y = np.sin(np.arange(len(X)))
     actual = peak_of(lambda: model.fit(X, y))
-    assert actual <= planned <= 1.25 * actual, f"planned {planned:.3g}, actual {actual:.3g}"
+    assert actual <= planned <= 1.25 * actual + idle(plan), f"planned {planned:.3g}, actual {actual:.3g}"
 
 
 @pytest.mark.timing
