@@ -5,8 +5,8 @@ Labelled sequences: where genes are
 **The claim** (:ref:`[HSS] <source-hss>` Section 4.2.2): conditional Markov chains have found widespread
 applications, in tagging and shallow parsing, in the extraction of information, and in the prediction of genes.
 
-**The data** are generated: letters of DNA, of which stretches are coding, with other shares of letters and of pairs.
-Real sentences are in ``python -m benchmarks.chunking`` (CoNLL-2000, F1 0.936, as sklearn-crfsuite has with the same
+**The data** are generated: DNA letters with coding stretches, which have different frequencies of letters and pairs.
+Real sentences are in ``python -m benchmarks.chunking`` (CoNLL-2000, F1 0.936, equal to sklearn-crfsuite with the same
 attributes) and real letters in ``python -m benchmarks.real_structures letters``.
 """
 
@@ -66,6 +66,6 @@ ax.legend(loc="upper right")
 plt.show()
 
 # %%
-# **Comparison**: chains are the right model here, as the source says: neighbours tell what letters alone do not.
+# **Comparison**: chains are the right model here, as the source says: neighbours show what letters alone do not.
 
 assert min(found["conditional field"], found["margin (hidden Markov SVM)"]) > found["each position by itself"] + 0.02

@@ -96,8 +96,8 @@ ax.set(xlabel="F1 of labelled spans, new sentences", xlim=(0.5, 1.0))
 plt.show()
 
 # %%
-# **Comparison**: as the source says, the conditional models are an alternative: they use the word two places later,
-# for which the joint model would have to be drawn anew. One sentence in ten is the other way round, so that no model
-# can have them all.
+# **Comparison**: as the source says, the conditional models are an alternative: they use the word two places later, for
+# which the joint model would have to be redesigned. One sentence in ten is the other way round, so no model can get
+# them all right.
 
 assert min(found["conditional field"], found["margin"]) > found["joint, by counting"]

@@ -44,8 +44,8 @@ for ax, image, title in zip(axes, with_copies(X[:1], y[:1])[0], ("given", "right
 plt.show()
 
 # %%
-# Ten classes; eight times 400 digits are drawn to train on, and the other 1397 are the test. For comparison a third
-# machine is trained on all 400 samples and all their copies.
+# Ten classes; 400 digits are drawn for training, eight times, and the other 1397 are the test set. For comparison, a
+# third machine is trained on all 400 samples and all their copies.
 
 NAMES = ("samples", "virtual support vectors", "all moved samples")
 sizes, errors = [], []
@@ -84,8 +84,8 @@ plt.show()
 # ---------------------
 #
 # `VirtualSamples` does this for any estimator and any list of transformations. `Invariant` builds the invariance into
-# the kernel instead, as its average over the moved versions of both images. Images that are moved by a pixel are where
-# it shows: without transformations half of them are lost.
+# the kernel instead, as its average over the moved versions of both images. The effect shows on images moved by a
+# pixel: without transformations half of them are misclassified.
 
 moves = tuple(lambda samples, step=step: shifted(np.asarray(samples), *step) for step in DIRECTIONS)
 plain = SVC(Gaussian(1.5), C=10.0)

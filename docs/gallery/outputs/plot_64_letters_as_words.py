@@ -61,7 +61,7 @@ for name, scale in (("words", 1.0), ("letters alone", 0.0)):
     print(f"{name:14s}{models[name].score(T, truth):.3f} of the letters are right")
 
 # %%
-# **One word.** Below the pixels, the probability of each letter at each position, by both.
+# **One word.** Below the pixels, the probability of each letter at each position, under both models.
 
 read = {name: ["".join(letters) for letters in model.predict(T)] for name, model in models.items()}
 i = next(i for i, word in enumerate(test) if read["words"][i] == word != read["letters alone"][i])

@@ -3,7 +3,7 @@ A Gaussian process before and after
 ===================================
 
 A Gaussian process is a distribution over functions. Before any data are seen its covariance function, a kernel, says
-which functions are likely; three observations rule out nearly all of them. What is left is the posterior: its mean is
+which functions are likely; a few observations rule out nearly all of them. What is left is the posterior: its mean is
 the prediction, its spread the uncertainty. After Fig. 3 of Shawe-Taylor and Sun, *Kernel methods and support vector
 machines*.
 """
