@@ -2,10 +2,10 @@ r"""
 The feature map as a picture
 ============================
 
-Two classes that no line separates: one inside an ellipse, the other outside. The ellipse :math:`a\,x_1^2 + b\,x_1 x_2 +
-c\,x_2^2 = 1` is bent in the plane, but it is flat in the three numbers :math:`\Phi(x) = (x_1^2, \sqrt{2}\,x_1 x_2,
-x_2^2)`. A kernel method works among these images without ever computing them, because their inner products are the
-squares of those in the plane:
+Two classes that no line separates: one inside an ellipse, the other outside. The ellipse
+:math:`a\,x_1^2 + b\,x_1 x_2 + c\,x_2^2 = 1` is bent in the plane, but it is flat in the three numbers
+:math:`\Phi(x) = (x_1^2, \sqrt{2}\,x_1 x_2, x_2^2)`. A kernel method works among these images without ever computing
+them, because their inner products are the squares of those in the plane:
 
 .. math:: \langle \Phi(x), \Phi(z) \rangle = x_1^2 z_1^2 + 2\, x_1 x_2 z_1 z_2 + x_2^2 z_2^2 = \langle x, z \rangle^2.
 """

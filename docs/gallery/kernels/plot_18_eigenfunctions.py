@@ -2,9 +2,9 @@ r"""
 Mercer's eigenfunctions
 =======================
 
-A kernel and a measure :math:`\nu` (where are the data?) define an operator on functions, :math:`(Tf)(x) = \int k(x, y)
-f(y)\, d\nu(y)`. Its eigenfunctions are what the kernel sees of the domain, the largest first, and Mercer's theorem says
-that they are all there is to see:
+A kernel and a measure :math:`\nu` (where are the data?) define an operator on functions,
+:math:`(Tf)(x) = \int k(x, y) f(y)\, d\nu(y)`. Its eigenfunctions are what the kernel sees of the domain, the largest
+first, and Mercer's theorem says that they are all there is to see:
 
 .. math:: k(x, x') = \sum_i \mu_i\, e_i(x)\, e_i(x'), \qquad \int e_i\, e_j\, d\nu = \delta_{ij}.
 

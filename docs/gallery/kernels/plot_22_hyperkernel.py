@@ -27,10 +27,10 @@ X, y = board(250, 0)
 new, truth = board(1000, 1)
 
 # %%
-# The base kernel is much too wide for the squares of this board. The hyperkernel :math:`\underline{k}((u, u'), (v,
-# v')) = (1 - \lambda) / (1 - \lambda k(u, u') k(v, v'))` spans functions of a pair that are power series in the base
-# kernel. Coefficients are constrained to be non-negative, so that the result is a kernel, and powers of a Gaussian
-# kernel are narrower Gaussian kernels.
+# The base kernel is much too wide for the squares of this board. The hyperkernel
+# :math:`\underline{k}((u, u'), (v, v')) = (1 - \lambda) / (1 - \lambda k(u, u') k(v, v'))` spans functions of a pair
+# that are power series in the base kernel. Coefficients are constrained to be non-negative, so that the result is a
+# kernel, and powers of a Gaussian kernel are narrower Gaussian kernels.
 
 base = Gaussian(1.5)
 found = learned_kernel(Hyperkernel(base, decay=0.95), X, y)

@@ -5,8 +5,8 @@ A reduced set fifty times smaller
 The representer theorem writes a fitted machine as a sum of kernels at training samples. It says nothing about how many
 are needed: a support vector machine on noisy data keeps a share of all samples, and each prediction evaluates every one
 of them. A *reduced set* is a sum of a few kernels that is close to the machine's function in the space of the kernel.
-The distance there is more than a figure of merit, since it bounds the error at every point: :math:`|f(x) - g(x)| \le
-\|f - g\| \sqrt{k(x, x)}`.
+The distance there is more than a figure of merit, since it bounds the error at every point:
+:math:`|f(x) - g(x)| \le \|f - g\| \sqrt{k(x, x)}`.
 """
 
 import time
@@ -21,9 +21,9 @@ from mercer.kernels import Gaussian
 
 # %%
 # **Two moons with noise.** A fifth of the samples become support vectors, those in the overlap and on the margin. A
-# fiftieth of that number is enough if the points need not be samples: the points of a reduced set are moved by gradient
-# descent on the distance, always with the best coefficients for where they are. Dots are kernels; on the right, larger
-# dots have larger coefficients.
+# fiftieth of that number is enough if the points need not be samples: the points of a reduced set are moved along the
+# derivative of the distance, always with the best coefficients for where they are. Dots are kernels; on the right,
+# larger dots have larger coefficients.
 
 X, y = make_moons(5000, noise=0.3, random_state=0)
 T, t = make_moons(5000, noise=0.3, random_state=1)

@@ -30,9 +30,9 @@ def blocks(n, rows=5000):
 
 # %%
 # **Time and memory against the number of rows.** Figures for ten columns and 1000 landmarks on two cores, from
-# ``python -m benchmarks.scale_streams growth``. Time grows in proportion to the rows once there are many of them, along the
-# dashed line, and more slowly before: some of the work is for the landmarks alone. Memory hardly grows: a few numbers
-# for each row, its target, value and coefficient. Pages of the gallery run in their own folder.
+# ``python -m benchmarks.scale_streams growth``. Time grows in proportion to the rows once there are many of them, along
+# the dashed line, and more slowly before: some of the work is for the landmarks alone. Memory hardly grows: a few
+# numbers for each row, its target, value and coefficient. Pages of the gallery run in their own folder.
 
 measured = json.loads(Path("../../../benchmarks/results/scale_streams.json").read_text())
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
