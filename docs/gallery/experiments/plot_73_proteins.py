@@ -23,7 +23,7 @@ chance = np.random.default_rng(0)
 
 
 def descendant(ancestor, kept):
-    """Return a relative: residues are kept or replaced, and one in ten is lost or doubled."""
+    """Return a relative: residues are kept or replaced, and one in ten is deleted or doubled."""
     mutated = np.where(chance.random(len(ancestor)) < kept, ancestor, chance.choice(RESIDUES, len(ancestor)))
     copies = chance.choice([0, 1, 2], size=len(ancestor), p=[0.05, 0.9, 0.05])
     return "".join(np.repeat(mutated, copies))

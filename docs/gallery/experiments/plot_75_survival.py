@@ -27,7 +27,7 @@ print(f"{np.mean(~died):.0%} of the times are censored")
 
 
 def concordance(predicted, time, died):
-    """Return the share of comparable pairs that a prediction of longer life orders rightly."""
+    """Return the share of comparable pairs that a prediction of longer life puts in the right order."""
     comparable = (time[:, None] < time) & died[:, None]
     right = (predicted[:, None] < predicted) + 0.5 * (predicted[:, None] == predicted)
     return (right * comparable).sum() / comparable.sum()

@@ -17,7 +17,7 @@ from mercer.kernels import Gaussian, Linear
 
 
 def mackey_glass(length, delay=17, step=0.1):
-    """Return the series once per unit of time: the delayed differential equation by Euler steps."""
+    """Return the series once per unit of time: the delay differential equation, solved by Euler steps."""
     lag, each = int(delay / step), int(1 / step)
     x = np.full(lag + length * each, 1.2)
     for t in range(lag, len(x) - 1):

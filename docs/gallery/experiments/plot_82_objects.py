@@ -23,7 +23,7 @@ SHAPES = ("square", "disc", "cross", "ring")
 
 
 def image(shape):
-    """Return a shape of random size at a random place, with noise."""
+    """Return a shape of random size at a random position, with noise."""
     size = chance.uniform(2.8, 4.2)
     u, v = rows - chance.uniform(6, 9), columns - chance.uniform(6, 9)
     far = np.hypot(u, v)

@@ -22,7 +22,7 @@ SHARES = {"gene": np.array([0.15, 0.35, 0.35, 0.15]), "other": np.array([0.3, 0.
 
 
 def strand(n=120):
-    """Return letters 0 to 3 and labels: stretches of some thirty letters, in genes a G often follows a C."""
+    """Return letters 0 to 3 and labels: stretches of about thirty letters; in genes a G often follows a C."""
     labels, letters = [], []
     label = chance.choice(["gene", "other"])
     for _ in range(n):
@@ -34,7 +34,7 @@ def strand(n=120):
 
 
 def vectors(letters):
-    """Return, for each position, its letter, the pair with the one before, and the shares of letters around."""
+    """Return, for each position, its letter, the pair with the one before, and letter frequencies around it."""
     one, two = np.eye(4)[letters], np.eye(16)[4 * np.roll(letters, 1) + letters]
     around = np.stack([np.convolve(column, np.ones(9) / 9.0, mode="same") for column in one.T], axis=1)
     return np.hstack([one, two, 3.0 * around])

@@ -18,7 +18,7 @@ rng = np.random.default_rng(0)
 
 
 def pairs(n):
-    """A hidden angle, seen by one view as a place on a circle and by the other as a place on a spiral."""
+    """A hidden angle, seen by one view as a point on a circle and by the other as a point on a spiral."""
     angle = rng.uniform(0, 2 * np.pi, n)
     circle = np.c_[np.cos(angle), np.sin(angle)] + 0.15 * rng.normal(size=(n, 2))
     spiral = (1 + angle / 2)[:, None] * np.c_[np.cos(2 * angle), np.sin(2 * angle)] + 0.15 * rng.normal(size=(n, 2))

@@ -21,7 +21,7 @@ COLOURS = np.array(["tab:blue", "tab:orange", "tab:green", "tab:red"])
 
 
 def regions(ax, model, X, title):
-    """Draw where a model would put a sample, and the samples where it has put them."""
+    """Draw the cluster that a model assigns to each point, and the samples in their clusters."""
     low, high = X.min(axis=0) - 0.4, X.max(axis=0) + 0.4
     grid = np.stack(np.meshgrid(*(np.linspace(a, b, 90) for a, b in zip(low, high, strict=True))), axis=-1)
     where = model.predict(grid.reshape(-1, 2)).reshape(90, 90)

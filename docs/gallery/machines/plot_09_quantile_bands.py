@@ -17,12 +17,12 @@ rng = np.random.default_rng(0)
 
 
 def spread(x):
-    """Standard deviation of the noise, which grows along the line."""
+    """Standard deviation of the noise, which grows with x."""
     return 0.05 + 0.12 * x
 
 
 def observe(n):
-    """Return n places and what was observed there."""
+    """Return n inputs and their observations."""
     x = np.sort(rng.uniform(0, 6, n))
     return x[:, None], np.sin(x) + spread(x) * rng.normal(size=n)
 

@@ -25,7 +25,7 @@ DIRECTIONS = ((0, 1), (0, -1), (1, 0), (-1, 0))
 
 
 def shifted(samples, rows, columns):
-    """Return images of 8 x 8 pixels moved by a pixel; what leaves is lost, what comes in is blank."""
+    """Return images of 8 x 8 pixels moved by a pixel; pixels that leave are lost, pixels that enter are blank."""
     images = np.pad(samples.reshape(-1, 8, 8), ((0, 0), (1, 1), (1, 1)))
     return images[:, 1 - rows : 9 - rows, 1 - columns : 9 - columns].reshape(len(samples), -1)
 

@@ -114,7 +114,7 @@ many = np.random.default_rng(0).uniform(-2, 3, (100_000, 2))
 
 
 def seconds(function):
-    """Return the time of an evaluation at many points, the shortest of three."""
+    """Return the time of an evaluation at many points, the shortest of three runs."""
     times = []
     for _ in range(3):
         began = time.perf_counter()

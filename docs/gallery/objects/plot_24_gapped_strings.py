@@ -28,7 +28,7 @@ s, t, decay = "Nasdaq", "lass das", 0.7
 
 
 def occurrences(text, length):
-    """All places of all subsequences."""
+    """All positions of all subsequences."""
     found = defaultdict(list)
     for places in combinations(range(len(text)), length):
         found["".join(text[i] for i in places)].append(places)

@@ -41,7 +41,7 @@ rng = np.random.default_rng(0)
 
 
 def written(word, wrong=0.2):
-    """The pixels of a word, some of them turned."""
+    """The pixels of a word, some of them flipped."""
     clean = np.array([pixels[letter] for letter in word])
     return np.abs(clean - (rng.random(clean.shape) < wrong))
 

@@ -20,7 +20,7 @@ y = np.array([-1.0, 0.5, 1.2, -0.3])
 
 
 def band(ax, mean, std):
-    """Shade two standard deviations about a mean."""
+    """Shade two standard deviations around a mean."""
     ax.fill_between(t[:, 0], mean - 2 * std, mean + 2 * std, color="0.85", linewidth=0)
     ax.plot(t, mean, color="k", linewidth=1)
 

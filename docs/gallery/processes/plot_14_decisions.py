@@ -19,7 +19,7 @@ rng = np.random.default_rng(0)
 
 
 def observe(n):
-    """Return n places, few of them in the middle, and what was observed there."""
+    """Return n inputs, few of them in the middle, and their observations."""
     x = np.concatenate([rng.uniform(0, 3, n // 2), rng.uniform(5, 8, n - n // 2)])
     return x[:, None], np.sin(x) + 0.15 * rng.normal(size=n)
 
@@ -46,7 +46,7 @@ plt.show()
 
 
 def stock(y, f):
-    """Cost of having f where y is asked for."""
+    """Cost of having f in stock when the demand is y."""
     return np.where(y > f, 4.0 * (y - f), f - y)
 
 

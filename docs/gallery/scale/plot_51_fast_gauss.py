@@ -24,7 +24,7 @@ rng = np.random.default_rng(0)
 
 
 def seconds(gram, v):
-    """Return how long a product takes, the quicker of two."""
+    """Return the time of a product, the shorter of two runs."""
     taken = []
     for _ in range(2):
         began = time.perf_counter()
