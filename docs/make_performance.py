@@ -67,7 +67,7 @@ def told(rows: dict[str, Measured], found: list[list[str]]) -> str:
     machine = max(rows.values(), key=lambda row: row.time).machine
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items() if name != "mercer")
     memory = f"{machine['memory_gib']} GiB of memory, {machine['system']}"
-    missed = [f"{name} against {peer}" for name, _, peer, *_, bar, _ in found if "missed" in bar]
+    missed = [f"{name} beside {peer}" for name, _, peer, *_, bar, _ in found if "missed" in bar]
     losses = f"{len(missed)} of {len(found)} comparisons miss their bar: {', '.join(missed)}." if missed else ""
     return f"{memory}; {versions}. {losses or 'No bar is missed.'}\n"
 
