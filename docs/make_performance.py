@@ -41,7 +41,7 @@ def shown(figure: Any, unit: str) -> str:
 
 
 def lines(rows: dict[str, Measured]) -> list[list[str]]:
-    """Return a line for each contender beside mercer: who, both figures, how many times mercer is better, the bar."""
+    """Return a line for each other contender: its name, both figures, how many times mercer is better, the bar."""
     found = []
     for name, row in rows.items():
         ours = next((one for one in row.contenders if one["contender"] == "mercer"), None)
@@ -63,7 +63,7 @@ def processor(rows: dict[str, Measured]) -> str:
 
 
 def told(rows: dict[str, Measured], found: list[list[str]]) -> str:
-    """Return with which versions was measured, and which bars were missed."""
+    """Return the versions in use, and the bars that were missed."""
     machine = max(rows.values(), key=lambda row: row.time).machine
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items() if name != "mercer")
     memory = f"{machine['memory_gib']} GiB of memory, {machine['system']}"
@@ -94,10 +94,10 @@ _INTRODUCTION = """\
 # Performance
 
 Measured, not claimed: the newest full run of each row of `make bench` on each processor for which there are results,
-with every peer that was installed then. A ratio is the peer's figure over mercer's where larger is better for mercer
+with every peer installed at the time. A ratio is the peer's figure over mercer's where larger is better for mercer
 (a bar of `>=`, or none), and mercer's over the peer's where the bar is `<=`. Rows that miss their bar are listed like
-all others. How to read and add results is told in `benchmarks/results/README.md`; accuracy on real sets has [a page
-of its own](real-data.md).
+all others. `benchmarks/results/README.md` explains how to read and add results; accuracy on real data has [its own
+page](real-data.md).
 """
 
 

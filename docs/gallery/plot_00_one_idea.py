@@ -2,7 +2,7 @@
 One idea, four kinds of data
 ============================
 
-A kernel compares two things. From the table of all comparisons, a machine learns, whatever the things are: here points
+A kernel compares two things. A machine learns from the table of all comparisons, whatever the things are: here points
 in the plane, words, molecules, and a curve with error bars. Only the kernel changes from panel to panel.
 """
 

@@ -46,10 +46,10 @@ seconds["quadratic kernel"] = time.process_time() - start
 print({name: f"{value:.2f} s" for name, value in seconds.items()})
 
 # %%
-# A linear function explains nothing of new images. The quadratic kernel is exact on the training images; whether a
-# form in a million dimensions can be learned from a thousand images is another question, the one that the source asks
-# next: "what about the curse of dimensionality?" White images are the worst case. Fewer pixels, or images with
-# structure, are what kernels live on.
+# A linear function explains nothing of new images. The quadratic kernel is exact on the training images; whether a form
+# in a million dimensions can be learned from a thousand images is another question, the one that the source asks next:
+# "what about the curse of dimensionality?" White images are the worst case. Fewer pixels, or images with structure, are
+# what kernels thrive on.
 
 flat = images.reshape(-1, 4, 8, 4, 8).sum(axis=(2, 4)).reshape(len(images), -1)
 scores = {}

@@ -3,12 +3,12 @@ Handwritten digits
 ==================
 
 **The claim** (:ref:`[HSS] <source-hss>` Section 3.1.5, :ref:`[SS] <source-ss>` Section 7.1): the first successes of
-support vector machines were in the recognition of handwritten digits, and machines that know of invariances were
+support vector machines were in the recognition of handwritten digits, and machines that know about invariances were
 better still.
 
 **The data**: the 1797 digits of 8 x 8 pixels that come with scikit-learn stand in for MNIST, which is not bundled;
-``python -m benchmarks.experiments digits`` runs the 5620 of the whole set. Here a nearest class mean, a linear and
-two machines with kernels are compared, at the same split; virtual support vectors have :doc:`a page of their own
+``python -m benchmarks.experiments digits`` runs the 5620 of the whole set. Here nearest class means, a linear machine
+and two kernel machines are compared on the same split; virtual support vectors have :doc:`their own page
 <../machines/plot_11_virtual_support_vectors>`.
 """
 
@@ -49,7 +49,7 @@ for ax, i in zip(axes.ravel(), wrong, strict=False):
 plt.show()
 
 # %%
-# **Comparison**: kernels make a third of the errors of class means or fewer, as the sources report for larger sets. On
+# **Comparison**: kernels make at most a third of the errors of class means, as the sources report for larger sets. On
 # the whole set of 5620 digits: class means 10.6 %, linear 4.2 %, polynomial 2.6 %, Gaussian 1.7 % errors.
 
 assert errors["Gaussian"] < errors["class means"] / 3

@@ -3,13 +3,13 @@ Texts into categories
 =====================
 
 **The claim** (:ref:`[SS] <source-ss>` Section 7.1, :ref:`[STS] <source-sts>` Section 8, :ref:`[HSS] <source-hss>`
-Section 3.1.5): "each distinct word in a document represents a feature", and support vector machines excel in the
-spaces of very many dimensions that arise. Weights of words, latent topics and kernels on letters are the refinements
-that the sources name.
+Section 3.1.5): "each distinct word in a document represents a feature", and support vector machines excel in the very
+high-dimensional spaces that arise. Weights of words, latent topics and kernels on letters are the refinements that the
+sources name.
 
-**The data** are made up: short notes about three subjects, each drawn from words of its own and words of all, some of
-them misspelt. They stand in for the news of Reuters, on which ``python -m benchmarks.real_texts`` runs the same
-kernels (0.97 on R8 with tf-idf).
+**The data** are made up: short notes about three subjects, each drawn from its own words and words common to all, some
+of them misspelt. They stand in for the Reuters news, on which ``python -m benchmarks.real_texts`` runs the same kernels
+(0.97 on R8 with tf-idf).
 """
 
 import matplotlib.pyplot as plt
@@ -99,7 +99,7 @@ notes = np.array([note(subject) for subject in subjects], dtype=object)
 print(notes[0])
 
 # %%
-# The same machine, five folds, five kernels. Letters forgive what is misspelt, words do not.
+# The same machine, five folds, five kernels. Kernels on letters tolerate misspellings, kernels on words do not.
 
 kernels = {
     "words": BagOfWords().normalized(),
@@ -120,8 +120,8 @@ ax.set(xlabel="accuracy in five folds; dotted: guessing", xlim=(0, 1))
 plt.show()
 
 # %%
-# **Comparison**: all are far above guessing in hundreds of dimensions, and weighting words by how rare they are
-# helps, as the sources say. That letters help is the effect of misspelling.
+# **Comparison**: all are far above guessing in hundreds of dimensions, and weighting words by how rare they are helps,
+# as the sources say. That letters help is due to the misspellings.
 
 assert min(accuracy.values()) > 0.6
 assert accuracy["words, tf-idf"] > accuracy["words"]

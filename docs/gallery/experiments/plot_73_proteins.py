@@ -6,9 +6,9 @@ Families of proteins
 relatives among proteins are found by machines with kernels on strings, and a generative model of a family, turned
 into a kernel, makes a discriminative machine of it.
 
-**The data** are generated: families descend from an ancestor of 60 residues by substitutions, losses and insertions,
+**The data** are generated: families descend from an ancestor of 60 residues by substitutions, deletions and insertions,
 so that relatives agree in a third of their residues. They stand in for SCOP, which cannot be bundled; ``python -m
-benchmarks.real_strings`` and ``benchmarks.real_models`` run 516 proteins of six families of Pfam.
+benchmarks.real_strings`` and ``benchmarks.real_models`` run 516 proteins from six families of Pfam.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,7 @@ chance = np.random.default_rng(0)
 
 
 def descendant(ancestor, kept):
-    """Return a relative: residues are kept or replaced, and one in ten is lost or doubled."""
+    """Return a relative: residues are kept or replaced, and one in ten is deleted or doubled."""
     mutated = np.where(chance.random(len(ancestor)) < kept, ancestor, chance.choice(RESIDUES, len(ancestor)))
     copies = chance.choice([0, 1, 2], size=len(ancestor), p=[0.05, 0.9, 0.05])
     return "".join(np.repeat(mutated, copies))
@@ -40,7 +40,7 @@ kernels = {
 }
 
 # %%
-# The more remote the relatives, the more it matters that a kernel forgives: exact triples fail first.
+# The more remote the relatives, the more it matters that a kernel tolerates changes: exact triples fail first.
 
 kept = (0.7, 0.5, 0.35)
 accuracy = {name: [] for name in kernels}

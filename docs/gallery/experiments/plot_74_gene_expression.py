@@ -5,9 +5,9 @@ Gene expression: few patients, thousands of genes
 **The claim** (:ref:`[SS] <source-ss>` Section 7.3, :ref:`[HSS] <source-hss>` Section 3.1.5): support vector machines
 excel on microarrays, where there are many more columns than samples.
 
-**The data** are generated, since no microarray can be bundled: 60 patients, 2000 genes, of which 40 differ between
-two kinds of tumour, in groups that are regulated together. The right comparison is with what the number of columns
-does to a machine that has no margin.
+**The data** are generated, since no microarray can be bundled: 60 patients, 2000 genes, of which 40 differ between two
+kinds of tumour, in groups that are regulated together. The right comparison is with what the number of columns does to
+a machine without a margin.
 """
 
 import matplotlib.pyplot as plt
@@ -53,8 +53,8 @@ ax.legend(fontsize="small")
 plt.show()
 
 # %%
-# **Comparison**: the machines excel as the sources say: with a margin, columns that say nothing cost less than
-# without one.
+# **Comparison**: the machines excel as the sources say: with a margin, uninformative columns cost less than without
+# one.
 
 assert accuracy["linear machine"][0] > accuracy["discriminant without margin"][0]
 assert accuracy["linear machine"][-1] > max(0.65, accuracy["discriminant without margin"][-1])

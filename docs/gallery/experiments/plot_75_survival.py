@@ -27,15 +27,15 @@ print(f"{np.mean(~died):.0%} of the times are censored")
 
 
 def concordance(predicted, time, died):
-    """Return the share of comparable pairs that a prediction of longer life orders rightly."""
+    """Return the share of comparable pairs that a prediction of longer life puts in the right order."""
     comparable = (time[:, None] < time) & died[:, None]
     right = (predicted[:, None] < predicted) + 0.5 * (predicted[:, None] == predicted)
     return (right * comparable).sum() / comparable.sum()
 
 
 # %%
-# Regression of the logarithm of time takes the censored times as if they were deaths, or leaves them out. Ranking takes
-# comparable pairs only: all pairs of deaths, and each censored patient with some who died before.
+# Regression of the logarithm of time treats censored times as deaths, or leaves them out. Ranking uses comparable pairs
+# only: all pairs of deaths, and each censored patient with some who died before.
 
 y = np.log(time)
 seen = train[died[train]]
@@ -67,8 +67,7 @@ ax.legend(fontsize="small")
 plt.show()
 
 # %%
-# **Comparison**: ranking and regression are close to each other, which is what the papers that the source cites found
-# as well.
+# **Comparison**: ranking and regression are close to each other, as the papers cited by the source found too.
 
 assert max(found.values()) < best + 0.03
 assert found["ranking"] > 0.65 and abs(found["ranking"] - found["all as deaths"]) < 0.12

@@ -34,8 +34,8 @@ test_u = np.sin(2 * np.pi * np.arange(100) / 25) + 0.2 * np.sin(2 * np.pi * np.a
 truth = respond(test_u)
 
 # %%
-# A linear model and a Gaussian kernel, both as least-squares machines; the free run starts at rest and sees inputs
-# only.
+# A linear model and a Gaussian kernel, both as least-squares machines; the free run starts at rest and sees only the
+# inputs.
 
 
 def free_run(model, inputs):
@@ -62,6 +62,7 @@ ax.legend(fontsize="small", ncols=3)
 plt.show()
 
 # %%
-# **Comparison**: as claimed, the kernel machine identifies the system: it runs free for a hundred steps beside it.
+# **Comparison**: as claimed, the kernel machine identifies the system: in a free run it follows the system for a
+# hundred steps.
 
 assert fits["Gaussian kernel"] > 0.85 > fits["linear"] + 0.1

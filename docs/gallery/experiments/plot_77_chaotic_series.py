@@ -17,7 +17,7 @@ from mercer.kernels import Gaussian, Linear
 
 
 def mackey_glass(length, delay=17, step=0.1):
-    """Return the series once per unit of time: the delayed differential equation by Euler steps."""
+    """Return the series once per unit of time: the delay differential equation, solved by Euler steps."""
     lag, each = int(delay / step), int(1 / step)
     x = np.full(lag + length * each, 1.2)
     for t in range(lag, len(x) - 1):
@@ -33,8 +33,8 @@ train, test = slice(0, 400), slice(430, None)
 scale = y[test].std()
 
 # %%
-# Errors relative to the deviation of the series: a machine with insensitive errors, ridge regression, a linear model,
-# and what it costs to say that nothing will change.
+# Errors relative to the deviation of the series: support vector regression, ridge regression, a linear model, and the
+# forecast that nothing will change.
 
 models = {
     "support vectors": SVR(Gaussian(0.6), C=100.0, epsilon=0.003),
@@ -58,8 +58,8 @@ ax.legend(fontsize="small")
 plt.show()
 
 # %%
-# **Comparison**: the errors are a few per cent of the deviation, the order that the papers cited there report. Real
-# series are less kind: one month ahead, a least-squares machine has 0.31 on sunspots (linear 0.31, no change 0.34)
-# and 0.24 on airline passengers (linear 0.21, no change 0.64).
+# **Comparison**: the errors are a few per cent of the deviation, of the order that the papers cited there report. Real
+# series are less kind: one month ahead, a least-squares machine has 0.31 on sunspots (linear 0.31, no change 0.34) and
+# 0.24 on airline passengers (linear 0.21, no change 0.64).
 
 assert error["support vectors"] < 0.1 and error["support vectors"] < error["linear"] / 3

@@ -5,8 +5,8 @@ Traffic: when one process is not enough
 **The claim** (:ref:`[STS] <source-sts>` Sections 7 and 8): mixtures of Gaussian processes "have the advantages of
 characterizing varying covariances or multimodal data", and were applied to the flow of traffic.
 
-**The data** are generated: flow by the hour of 20 days, of which working days have two peaks and free days one, and
-which kind a day is was not recorded. No traffic counts can be bundled.
+**The data** are generated: hourly flow on 20 days; working days have two peaks and free days one, but the kind of day
+was not recorded. No traffic counts can be bundled.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ flow = np.where(working, commute, leisure) + 0.4 * chance.normal(size=len(hour))
 X = hour[:, None]
 
 # %%
-# One process must call half of the days noise. The mixture finds two functions, and how often each holds.
+# A single process must treat half of the days as noise. The mixture finds two functions, and how often each holds.
 
 one = GaussianProcessRegressor(20.0 * Gaussian(2.0), noise=1.0).fit(X, flow)
 both = GaussianProcessMixture(

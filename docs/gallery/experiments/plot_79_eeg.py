@@ -5,9 +5,9 @@ Brain-computer interfaces: left or right
 **The claim** (:ref:`[STS] <source-sts>` Section 8): telling brain signals apart "is essentially a pattern
 classification problem, where SVMs have been shown to be a very useful tool".
 
-**The data** are generated, since no recordings can be bundled: eight channels of noise that neighbours share, in
-which a rhythm of ten cycles a second is weaker over one side while the other hand is imagined. A trial is compared by
-the powers and the covariance of its channels.
+**The data** are generated, since no recordings can be bundled: eight channels of noise that neighbours share, in which
+a rhythm of ten cycles a second is weaker over one side while movement of the other hand is imagined. A trial is
+compared by the powers and the covariance of its channels.
 """
 
 import matplotlib.pyplot as plt
@@ -66,7 +66,7 @@ ax.set(xlabel="accuracy in five folds; dotted: guessing", xlim=(0, 1))
 plt.show()
 
 # %%
-# **Comparison**: useful, as claimed, once a trial is described by its powers; of raw samples, whose phase is
+# **Comparison**: useful, as claimed, once a trial is described by its powers; from raw samples, whose phase is
 # arbitrary, a linear machine learns nothing.
 
 assert accuracy["power at ten cycles, linear"] > 0.8 > 0.65 > accuracy["raw samples, linear"]

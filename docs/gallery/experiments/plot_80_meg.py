@@ -6,8 +6,8 @@ Recordings of many channels, by their cumulants
 decoding from magnetoencephalography as the application, compare series by how their channels move together.
 
 **The data** are generated: two states in which three sources drive six channels, with the same power in each channel
-and other statistics of third and fourth order. The ``Cumulant`` kernel compares the subspaces that the cumulants of
-two recordings span. Motion of a smart watch, six channels, is run by ``python -m benchmarks.real_series``.
+but different statistics of third and fourth order. The ``Cumulant`` kernel compares the subspaces that the cumulants of
+two recordings span. ``python -m benchmarks.real_series`` runs six channels of motion from a smart watch.
 """
 
 import matplotlib.pyplot as plt
@@ -52,6 +52,6 @@ figure.colorbar(picture, ax=ax)
 plt.show()
 
 # %%
-# **Comparison**: states that no channel shows alone are told apart, which is the point of the cited work.
+# **Comparison**: states that no single channel shows are distinguished, which is the point of the cited work.
 
 assert accuracy["cumulants"] > accuracy["powers of channels"] + 0.15

@@ -41,8 +41,8 @@ for row, person in zip(axes, (0, 1, 2), strict=True):
 plt.show()
 
 # %%
-# Identification in five folds: nearest mean, which light misleads; a discriminant, which learns to disregard it; a
-# machine.
+# Identification in five folds: nearest mean, which light misleads; a discriminant, which learns to ignore it; and a
+# support vector machine.
 
 folds = StratifiedKFold(5, shuffle=True, random_state=0)
 models = {

@@ -3,10 +3,11 @@ Objects in pictures
 ===================
 
 **The claim** (:ref:`[SS] <source-ss>` Section 7.1, :ref:`[HSS] <source-hss>` Section 3.1.5): support vector machines
-recognise objects, and kernels on images that know of neighbouring pixels, such as the pyramidal one, help.
+recognise objects, and kernels on images that use neighbouring pixels, such as the pyramidal one, help.
 
-**The data** are generated: squares, discs, crosses and rings of random size and place, with noise, on 16 x 16 pixels.
-They stand in for photographs; ``python -m benchmarks.experiments objects`` runs articles of clothing (Fashion-MNIST).
+**The data** are generated: squares, discs, crosses and rings of random size and position, with noise, on 16 x 16
+pixels. They stand in for photographs; ``python -m benchmarks.experiments objects`` runs articles of clothing
+(Fashion-MNIST).
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +23,7 @@ SHAPES = ("square", "disc", "cross", "ring")
 
 
 def image(shape):
-    """Return a shape of random size at a random place, with noise."""
+    """Return a shape of random size at a random position, with noise."""
     size = chance.uniform(2.8, 4.2)
     u, v = rows - chance.uniform(6, 9), columns - chance.uniform(6, 9)
     far = np.hypot(u, v)
@@ -60,7 +61,7 @@ for name, value in accuracy.items():
     print(f"{name:12} {value:.2f}")
 
 # %%
-# **Comparison**: kernels recognise more shapes than a linear machine on pixels. On Fashion-MNIST, 6000 pictures to
-# learn from: class means 33.5 %, linear 15.9 %, polynomial 15.7 %, Gaussian 13.2 % errors.
+# **Comparison**: kernels recognise more shapes than a linear machine on pixels. On Fashion-MNIST, with 6000 training
+# pictures: class means 33.5 %, linear 15.9 %, polynomial 15.7 %, Gaussian 13.2 % errors.
 
 assert accuracy["Gaussian"] > accuracy["linear"]

@@ -37,7 +37,7 @@ for name, model in models.items():
     print(f"{name:34} area under the curve {areas[name]:.3f}")
 
 # %%
-# A physician may refer what the machine is unsure of: errors among the cases that are kept, by the share that is
+# A physician may refer what the machine is unsure of: errors among the cases that are kept, against the share that is
 # referred.
 
 probability = models["Gaussian process"].predict_proba(Z[test])[:, 1]

@@ -5,8 +5,8 @@ Labelled sequences: where genes are
 **The claim** (:ref:`[HSS] <source-hss>` Section 4.2.2): conditional Markov chains have found widespread
 applications, in tagging and shallow parsing, in the extraction of information, and in the prediction of genes.
 
-**The data** are generated: letters of DNA, of which stretches are coding, with other shares of letters and of pairs.
-Real sentences are in ``python -m benchmarks.chunking`` (CoNLL-2000, F1 0.936, as sklearn-crfsuite has with the same
+**The data** are generated: DNA letters with coding stretches, which have different frequencies of letters and pairs.
+Real sentences are in ``python -m benchmarks.chunking`` (CoNLL-2000, F1 0.936, equal to sklearn-crfsuite with the same
 attributes) and real letters in ``python -m benchmarks.real_structures letters``.
 """
 
@@ -22,7 +22,7 @@ SHARES = {"gene": np.array([0.15, 0.35, 0.35, 0.15]), "other": np.array([0.3, 0.
 
 
 def strand(n=120):
-    """Return letters 0 to 3 and labels: stretches of some thirty letters, in genes a G often follows a C."""
+    """Return letters 0 to 3 and labels: stretches of about thirty letters; in genes a G often follows a C."""
     labels, letters = [], []
     label = chance.choice(["gene", "other"])
     for _ in range(n):
@@ -34,7 +34,7 @@ def strand(n=120):
 
 
 def vectors(letters):
-    """Return, for each position, its letter, the pair with the one before, and the shares of letters around."""
+    """Return, for each position, its letter, the pair with the one before, and letter frequencies around it."""
     one, two = np.eye(4)[letters], np.eye(16)[4 * np.roll(letters, 1) + letters]
     around = np.stack([np.convolve(column, np.ones(9) / 9.0, mode="same") for column in one.T], axis=1)
     return np.hstack([one, two, 3.0 * around])
@@ -66,6 +66,6 @@ ax.legend(loc="upper right")
 plt.show()
 
 # %%
-# **Comparison**: chains are the right model here, as the source says: neighbours tell what letters alone do not.
+# **Comparison**: chains are the right model here, as the source says: neighbours show what letters alone do not.
 
 assert min(found["conditional field"], found["margin (hidden Markov SVM)"]) > found["each position by itself"] + 0.02

@@ -26,7 +26,7 @@ def noun_phrase(nouns):
 
 
 def sentence():
-    """Return words and their tree: tools belong to the verb, clothes to whom is seen; one in ten is the other way."""
+    """Return words and their tree: tools attach to the verb, clothes to the person seen; one in ten is reversed."""
     (who, left), (whom, right) = noun_phrase(PEOPLE), noun_phrase(PEOPLE)
     words, verb = [*who, chance.choice(["saw", "found"]), *whom], ("VP", "V", right)
     if chance.random() < 0.8:
@@ -41,7 +41,7 @@ def sentence():
 
 
 def vectors(words):
-    """Return, for each word, which it is and which is two places later: features that overlap are allowed."""
+    """Return, for each word, its indicator and that of the word two places later: features may overlap."""
     at = np.eye(len(WORDS))[[WORDS.index(word) for word in words]]
     return np.hstack([at, np.vstack([at[2:], np.zeros((2, len(WORDS)))])])
 
@@ -96,8 +96,8 @@ ax.set(xlabel="F1 of labelled spans, new sentences", xlim=(0.5, 1.0))
 plt.show()
 
 # %%
-# **Comparison**: as the source says, the conditional models are an alternative: they use the word two places later,
-# for which the joint model would have to be drawn anew. One sentence in ten is the other way round, so that no model
-# can have them all.
+# **Comparison**: as the source says, the conditional models are an alternative: they use the word two places later, for
+# which the joint model would have to be redesigned. One sentence in ten is the other way round, so no model can get
+# them all right.
 
 assert min(found["conditional field"], found["margin"]) > found["joint, by counting"]

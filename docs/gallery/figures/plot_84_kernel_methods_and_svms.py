@@ -14,9 +14,9 @@ from mercer.plots import MarginDisplay
 
 # %%
 # **Figure 1**: "One instantiation of the feature mapping using a Gaussian kernel." A point x becomes the function
-# :math:`\phi(x) = \kappa(x, \cdot)`, which tells its similarity to all other points. Three points of the line become
-# three bells. The inner product of two images is a value that can be read off: the height of one bell at the centre
-# of the other.
+# :math:`\phi(x) = \kappa(x, \cdot)`, which gives its similarity to all other points. Three points of the line become
+# three bells. The inner product of two images is a value that can be read off: the height of one bell at the centre of
+# the other.
 
 kernel = Gaussian(0.8)
 line = np.linspace(-4, 4, 300)[:, None]
@@ -39,8 +39,8 @@ plt.show()
 
 # %%
 # **Figure 2**: "An illustration of the margin and classification hyperplane for the linearly separable binary case."
-# The hyperplane is :math:`w^\top x + b = 0`, and between the two at 1 and -1 lies no point. Their distance, the
-# margin, is 2 over the length of w. Rings mark the support vectors.
+# The hyperplane is :math:`w^\top x + b = 0`, and no point lies between the two at 1 and -1. Their distance, the margin,
+# is 2 over the length of w. Rings mark the support vectors.
 
 rng = np.random.default_rng(1)
 X = np.vstack([rng.normal((-2, -1.2), 0.7, size=(20, 2)), rng.normal((2, 1.2), 0.7, size=(20, 2))])

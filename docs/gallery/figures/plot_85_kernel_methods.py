@@ -20,7 +20,7 @@ rng = np.random.default_rng(0)
 # %%
 # **Figure 1**: "Consistency of ERM." Labels are 1 with probability 0.8 to the right of 0.4 and 0.2 to the left, and the
 # functions are thresholds. The best of them errs with probability 0.2. The threshold with the fewest errors on N
-# samples has an empirical risk below that, for it was chosen so, and an expected risk above; both go to 0.2.
+# samples has an empirical risk below that, because it was chosen so, and an expected risk above; both go to 0.2.
 
 thresholds = np.linspace(0, 1, 201)
 
@@ -47,7 +47,7 @@ plt.show()
 # %%
 # **Figure 2**: "Illustration of the generalization bound depending on capacity factors." Signs of polynomials of degree
 # h - 1 on the line have the VC dimension h. Richer sets have fewer errors on the sample and a larger confidence term;
-# the bound is their sum. The true risk, which the bound is to stay above, is measured on a large sample of its own.
+# the bound is their sum. The true risk, which the bound should exceed, is measured on a large separate sample.
 
 n = 3000
 
@@ -79,8 +79,8 @@ plt.show()
 
 # %%
 # **Figure 3**: "Several possible separating hyperplanes exist", and **Figure 4**: "SVC finds the solution that
-# maximizes the margin." On the left are lines that were drawn at random, those kept that part the classes. On the right
-# is the one with the widest strip.
+# maximizes the margin." On the left are random lines, of which those that separate the classes are kept. On the right
+# is the one with the widest margin.
 
 X = np.vstack([rng.normal((-1.7, 0.3), 0.6, size=(18, 2)), rng.normal((1.7, -0.3), 0.6, size=(18, 2))])
 y = np.repeat([-1, 1], 18)

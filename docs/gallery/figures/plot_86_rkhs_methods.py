@@ -43,8 +43,8 @@ curved.set_title("a Gaussian kernel: means in feature space")
 plt.show()
 
 # %%
-# The angle decides: where it is more than a right one, the point belongs to the class of :math:`c_-`. The same rule in
-# the feature space of a Gaussian kernel, on the right, is a comparison of two Parzen windows, and its boundary is bent.
+# The angle decides: where it exceeds a right angle, the point belongs to the class of :math:`c_-`. The same rule in the
+# feature space of a Gaussian kernel, on the right, is a comparison of two Parzen windows, and its boundary is curved.
 
 angle = np.degrees(np.arccos((x - c) @ w / np.linalg.norm(x - c) / np.linalg.norm(w)))
 print(f"the angle of x - c and w is {angle:.0f} degrees; x belongs to {model.predict([x])[0]:+d}")

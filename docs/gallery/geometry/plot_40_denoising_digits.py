@@ -3,9 +3,9 @@ Denoising digits by kernel principal components
 ===============================================
 
 Linear principal components describe a cloud of images by a flat subspace, kernel ones by a curved surface. To remove
-noise from an image, we project it on the leading components in feature space; the projection is an element of that
-space which is not the image of any picture, so we look for the picture whose image is *nearest* to it, its
-*pre-image*. The components are learned from clean digits; noisy ones were not among them.
+noise from an image, we project it onto the leading components in feature space; the projection is an element of that
+space which is not the image of any picture, so we look for the picture whose image is *nearest* to it, its *pre-image*.
+The components are learned from clean digits; noisy ones were not among them.
 """
 
 import matplotlib.pyplot as plt
@@ -25,10 +25,10 @@ train, test = order[:500], order[500:]
 clean = images[[test[labels[test] == kind][0] for kind in range(10)]]
 
 # %%
-# **Two kinds of noise.** Above in each block the noisy digits: Gaussian noise, and pixels set to black or white at
-# random. Below them linear PCA with 1, 4, 16, 64 components, then kernel PCA with 1, 4, 16, 64 and 256: it has as many
-# as there are samples. With all its components linear PCA reproduces the noise; kernel PCA does not, since its
-# pre-image is a mean of training digits.
+# **Two kinds of noise.** At the top of each block are the noisy digits: Gaussian noise, and pixels set to black or
+# white at random. Below them are linear PCA with 1, 4, 16, 64 components, then kernel PCA with 1, 4, 16, 64 and 256: it
+# has as many as there are samples. With all its components linear PCA reproduces the noise; kernel PCA does not, since
+# its pre-image is a mean of training digits.
 
 gaussian = clean + 0.5 * rng.normal(size=clean.shape)
 speckled = np.where(rng.uniform(size=clean.shape) < 0.4, rng.integers(0, 2, clean.shape), clean)
@@ -81,7 +81,7 @@ print(f"best: PCA {min(flat):.4f}, kernel PCA {min(bent):.4f}, noise {np.mean((n
 
 # %%
 # **Four ways to a pre-image.** The fixed point of a weighted mean, the derivative of the distance, distances to
-# neighbours, and a map from scores to pictures that ridge regression has learned.
+# neighbours, and a map from scores to pictures learned by ridge regression.
 
 some = slice(0, 30)
 for name, how in (

@@ -3,7 +3,7 @@ Sharper than what was seen
 ==========================
 
 The components of sharp images describe which images there are. A coarse image, enlarged, is not one of them: its
-projection on the components is an element of feature space near sharp images, and the pre-image of that is a picture
+projection onto the components is an element of feature space near sharp images, and the pre-image of that is a picture
 with details that the coarse one does not have. Other features of a kernel's space follow on the same page: those of
 single samples, those that are not normal, and those that a disturbance leaves alone.
 """
@@ -36,8 +36,8 @@ def enlarged(small):
 
 
 # %%
-# **Super-resolution.** From above: what was there, what was seen, enlarged by interpolation, and the pre-image of its
-# projection on 100 components of sharp digits, found from its distances to five of these.
+# **Super-resolution.** From top to bottom: the original, the coarse image, its enlargement by interpolation, and the
+# pre-image of the projection onto 100 components of sharp digits, found from its distances to five of these.
 
 model = KernelPCA(Gaussian(2.0), 100, preimage=DistanceScaling(5)).fit(images[train])
 blurred = enlarged(coarse(images[test]))
@@ -71,8 +71,8 @@ for name, features in (("principal components", KernelPCA(Gaussian(3.0), 10).fit
     print(f"10 {name}: {near.score(features.transform(images[test]), labels[test]):.3f} of the digits known")
 
 # %%
-# **Features that a shift leaves alone.** Digits moved by a pixel are other points of feature space. Directions in which
-# digits vary, and their moved copies do not, are found by diagonalising both covariances together.
+# **Features that a shift leaves alone.** Digits moved by a pixel are different points in feature space. Directions in
+# which digits vary, and their moved copies do not, are found by diagonalising both covariances together.
 
 
 def moved(flat, by):

@@ -2,9 +2,9 @@
 What two views share
 ====================
 
-Two measurements of the same thing have something in common, and much that is their own. Canonical correlation analysis
-finds functions of each that agree. With a kernel the functions may be curved, and then the norm must be bounded:
-without it any two tables agree perfectly.
+Two measurements of the same thing have something in common, and much that is specific to each. Canonical correlation
+analysis finds functions of each that agree. With a kernel the functions may be curved, and then the norm must be
+bounded: without it any two tables agree perfectly.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,7 @@ rng = np.random.default_rng(0)
 
 
 def pairs(n):
-    """A hidden angle, seen by one view as a place on a circle and by the other as a place on a spiral."""
+    """A hidden angle, seen by one view as a point on a circle and by the other as a point on a spiral."""
     angle = rng.uniform(0, 2 * np.pi, n)
     circle = np.c_[np.cos(angle), np.sin(angle)] + 0.15 * rng.normal(size=(n, 2))
     spiral = (1 + angle / 2)[:, None] * np.c_[np.cos(2 * angle), np.sin(2 * angle)] + 0.15 * rng.normal(size=(n, 2))
@@ -34,7 +34,7 @@ for ax, view, name in zip(axes, (X, Y), ("first view", "second view"), strict=Tr
 
 # %%
 # **Straight lines are not enough.** The colour is the hidden angle, which no method is shown. The best linear functions
-# of the two views are hardly correlated; functions in the space of a Gaussian kernel are, also on new pairs.
+# of the two views are hardly correlated; functions in the space of a Gaussian kernel are, even on new pairs.
 
 linear = CCA(n_components=2).fit(X, Y)
 curved = KernelCCA(Gaussian(1.0), n_components=2, tau=0.01).fit(X, Y)
@@ -45,9 +45,9 @@ for ax, model in zip(axes, (linear, curved), strict=True):
     ax.set_title(f"{type(model).__name__}, {ax.get_title()}")
 
 # %%
-# **The norm must count.** Here the second view is shuffled, so that there is nothing to find. Without the norm,
-# ``tau=0``, the training correlations are one for true and for shuffled pairs alike. As tau grows, the true
-# pairs keep their correlation and the shuffled ones lose it.
+# **The norm must be penalised.** Here the second view is shuffled, so there is nothing to find. Without the norm,
+# ``tau=0``, the training correlations are one for true and for shuffled pairs alike. As tau grows, the true pairs keep
+# their correlation and the shuffled ones lose it.
 
 shuffled = Y[rng.permutation(len(Y))]
 taus = np.array([0.0, 1e-4, 1e-3, 1e-2, 1e-1, 1.0])
@@ -67,7 +67,7 @@ ax.legend()
 
 # %%
 # **Choosing tau.** Leaving out one pair at a time costs hardly more than one fit, since every problem without a pair
-# differs from the whole by one product. Its choice needs no new pairs.
+# differs from the full one by one product. The choice needs no new pairs.
 
 chosen = KernelCCA(Gaussian(0.5), n_components=4, tau="loo", taus=(0.001, 0.01, 0.1, 1.0)).fit(X, Y)
 print("tau:", chosen.tau_, " correlations of left-out pairs:", chosen.criterion_values_.round(3))

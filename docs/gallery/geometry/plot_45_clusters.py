@@ -2,10 +2,10 @@ r"""
 Clusters in feature space
 =========================
 
-k-means divides samples by the nearest mean, so its clusters are convex. In the feature space of a kernel they are
-convex as well, but seen from the samples they may have any shape. And once similarities are the ties of a graph, to
-divide samples is to cut the graph where little is cut off each part: the normalised cut, which is k-means with other
-weights, and whose relaxation is an eigenproblem.
+k-means assigns samples to the nearest mean, so its clusters are convex. In the feature space of a kernel they are
+convex as well, but seen from the samples they may have any shape. And once similarities are the edge weights of a
+graph, dividing the samples means cutting the graph where each part loses little: the normalised cut, which is k-means
+with other weights, and whose relaxation is an eigenproblem.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ COLOURS = np.array(["tab:blue", "tab:orange", "tab:green", "tab:red"])
 
 
 def regions(ax, model, X, title):
-    """Draw where a model would put a sample, and the samples where it has put them."""
+    """Draw the cluster that a model assigns to each point, and the samples in their clusters."""
     low, high = X.min(axis=0) - 0.4, X.max(axis=0) + 0.4
     grid = np.stack(np.meshgrid(*(np.linspace(a, b, 90) for a, b in zip(low, high, strict=True))), axis=-1)
     where = model.predict(grid.reshape(-1, 2)).reshape(90, 90)
@@ -33,8 +33,8 @@ def regions(ax, model, X, title):
 
 # %%
 # **Three ways to divide two moons.** With the linear kernel it is k-means, and a straight line. With a Gaussian kernel
-# the border bends, but the algorithm is easily caught: this is the best of ten starts. Spectral clustering solves the
-# relaxed problem without any start. Colours in the background are `predict` on new samples.
+# the border bends, but the algorithm easily gets stuck: this is the best of ten starts. Spectral clustering solves the
+# relaxed problem without any start. Background colours show `predict` on new samples.
 
 X, sides = make_moons(300, noise=0.06, random_state=0)
 models = {
@@ -71,8 +71,8 @@ print(f"relaxed cut {model.relaxed_cut_:.4f} <= cut {model.cut_:.4f}; eigenvalue
 
 # %%
 # **How many clusters?** The eigenvalues show it: those of clusters that hardly touch are close to one. The matrix of
-# affinities in the order of the labels shows the blocks, and kernel k-means that starts from the labels of spectral
-# clustering and minimises the cut itself can only lower it.
+# affinities in the order of the labels shows the blocks, and kernel k-means, which starts from the labels of spectral
+# clustering and minimises the cut itself, can only lower it.
 
 X, _ = make_blobs(300, centers=4, cluster_std=2.2, random_state=8)
 kernel = Gaussian(1.5)

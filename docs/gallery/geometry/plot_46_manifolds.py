@@ -2,9 +2,9 @@ r"""
 Maps of manifolds
 =================
 
-Samples with many columns often lie near a surface with few. A graph that ties each sample to its neighbours knows that
-surface: Laplacian eigenmaps place samples where neighbours lie together, Isomap keeps the lengths of paths through the
-graph, maximum variance unfolding pulls everything apart as far as neighbours allow. All of them are kernels, or
+Samples with many columns often lie near a surface with few. A graph that joins each sample to its neighbours captures
+that surface: Laplacian eigenmaps place samples where neighbours lie together, Isomap keeps the lengths of paths through
+the graph, maximum variance unfolding pulls everything apart as far as neighbours allow. All of them are kernels, or
 eigenvectors of one; what is left is kernel principal component analysis.
 """
 
@@ -27,9 +27,9 @@ from mercer.kernels import Gaussian
 
 # %%
 # **A roll of paper, flattened.** 300 samples on a rolled-up sheet; the colour is the place along the roll. Isomap,
-# locally linear embedding, Hessian eigenmaps and unfolding are matrices, for `KernelPCA` with the kernel "precomputed".
-# The number is how well the two true coordinates of the sheet are a linear function of the two on the map (R squared):
-# some maps keep lengths, others only who is whose neighbour.
+# locally linear embedding, Hessian eigenmaps and unfolding are matrices, to be passed to `KernelPCA` with the kernel
+# "precomputed". The number is how well the two true coordinates of the sheet are predicted linearly from the two on the
+# map (R squared): some maps keep lengths, others only neighbourhoods.
 
 rng = np.random.default_rng(0)
 along, across = rng.uniform(4.0, 9.0, size=300), rng.uniform(0.0, 10.0, size=300)
@@ -72,9 +72,10 @@ for place, (name, Z) in enumerate(maps.items(), 2):
 plt.show()
 
 # %%
-# **Functions for new samples.** Most of those maps place the samples they were given. Locality preserving projections
-# ask the same of functions: linear ones, or those of a kernel, which can be evaluated anywhere; a diffusion map is
-# extended by one more step of its random walk. Fitted to 300 handwritten digits, they place 300 others (crosses).
+# **Functions for new samples.** Most of those maps place only the samples they were given. Locality preserving
+# projections ask the same of functions: linear ones, or those of a kernel, which can be evaluated anywhere; a diffusion
+# map is extended by one more step of its random walk. Fitted to 300 handwritten digits, they place 300 others
+# (crosses).
 
 digits, labels = load_digits(n_class=5, return_X_y=True)
 train, test = slice(0, 300), slice(300, 600)

@@ -3,7 +3,7 @@ Points with names
 =================
 
 A map of samples is read by their names. ``EmbeddingDisplay`` writes them where there is room, so that they cover
-neither each other nor the points; nothing has to be pointed at, and the picture can be printed.
+neither each other nor the points; nothing needs a mouse, and the picture can be printed.
 """
 
 import matplotlib.pyplot as plt
@@ -20,16 +20,16 @@ words = [word for text in WORDS.values() for word in text.split()]
 language = [name for name, text in WORDS.items() for _ in text.split()]
 
 # %%
-# Words, placed by the first two components of a kernel that counts common letters and pairs of letters. Languages were
-# not told.
+# Words, placed by the first two components of a kernel that counts common letters and pairs of letters. The languages
+# were not given.
 
 display = EmbeddingDisplay.from_kernel((Spectrum(1) + Spectrum(2)).normalized(), words, groups=language)
 print(display)
 plt.show()
 
 # %%
-# A fitted estimator with ``transform`` or ``embedding_`` is drawn by ``from_estimator``, points that were computed
-# otherwise by ``from_points``. Which names found room is in ``shown_``:
+# A fitted estimator with ``transform`` or ``embedding_`` is drawn by ``from_estimator``, points computed in other ways
+# by ``from_points``. Which names found room is in ``shown_``:
 
 left_out = sorted(set(words) - {words[place] for place in display.shown_})
 print("without a name:", ", ".join(left_out) or "none")

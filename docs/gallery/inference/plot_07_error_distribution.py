@@ -38,8 +38,8 @@ print(found.table())
 # %%
 # From many samples to few, on one scale of errors and counts as shares. With hundreds of samples the errors of the
 # support vector machines are small and all alike. With a handful the right tail grows: most training sets still do
-# well, some go badly wrong. From 34 samples on the class means hardly gain: on average the same two means are found at
-# every size, only less precisely.
+# well, some go badly wrong. From 34 samples on the class means hardly improve: on average the same two means are found
+# at every size, only less precisely.
 
 figure, axes = plt.subplots(5, 2, figsize=(9, 11), sharex=True, layout="constrained")
 display = ErrorDistributionDisplay(found)
@@ -60,6 +60,6 @@ display.plot()
 plt.show()
 
 # %%
-# A wide margin lets the support vector machines gain where there are samples to gain from; with 20 and fewer they have
-# no advantage over the plain means. The last line of the table has learners that were trained and tested on the whole
-# table, which shows only how well the functions can follow it.
+# A wide margin lets the support vector machines gain where there are samples to gain from; with 20 or fewer they have
+# no advantage over the plain means. The last row is for learners trained and tested on the whole data set, which shows
+# only how well the functions can fit it.

@@ -20,7 +20,7 @@ rng = np.random.default_rng(0)
 # %%
 # Equal mean, equal variance, another shape
 # -----------------------------------------
-# A normal and a Laplace distribution with the same mean and variance. A test of means sees nothing; the mean
+# A normal and a Laplace distribution with the same mean and variance. A test of means sees nothing; the maximum mean
 # discrepancy :math:`\| \mu_X - \mu_Y \|^2` of a Gaussian kernel compares all moments at once.
 
 n = 400
@@ -40,7 +40,7 @@ plt.show()
 # The width matters, and need not be guessed
 # ------------------------------------------
 # A wide kernel sees only the mean, a narrow one only noise. ``aggregated_test`` takes several widths at once and keeps
-# one exact level: the least p-value is compared with the least p-values of the permutations.
+# one exact level: the smallest p-value is compared with the smallest p-values of the permutations.
 
 several = aggregated_test(X, Y, random_state=0)
 widths = [kernel.length_scale for kernel in several.kernels]
@@ -55,9 +55,10 @@ plt.show()
 # %%
 # How often the difference is found
 # ---------------------------------
-# The power: the share of 30 repetitions in which the test rejects at 5 %. All pairs of samples say most; averages over
-# blocks, and over single pairs, take less time and see less. Where there is no difference (dashed), each test rejects
-# in about one case of twenty; ``make levels`` counts it over 2 000 repetitions and draws such curves for all tests.
+# The power: the share of 30 repetitions in which the test rejects at 5 %. Using all pairs of samples gives the most
+# power; averages over blocks, or over single pairs, take less time and have less power. Where there is no difference
+# (dashed), each test rejects in about one case in twenty; ``make levels`` counts it over 2 000 repetitions and draws
+# such curves for all tests.
 
 sizes, runs, draw = [50, 150, 400], 30, np.random.default_rng(1)
 
@@ -82,9 +83,9 @@ plt.show()
 # %%
 # Dependence without correlation
 # ------------------------------
-# On a circle neither coordinate predicts the other by a line, yet they are far from independent. The independence
+# On a circle neither coordinate predicts the other linearly, yet they are far from independent. The independence
 # criterion is the size of the covariance between *all* functions of one and all functions of the other. The gamma
-# approximation needs no permutation: its two moments are those of all n! of them, in closed form.
+# approximation needs no permutation: its two moments are those over all n! permutations, in closed form.
 
 angle = rng.uniform(0.0, 2.0 * np.pi, 200)
 x, y = np.cos(angle) + 0.25 * rng.normal(size=200), np.sin(angle) + 0.25 * rng.normal(size=200)

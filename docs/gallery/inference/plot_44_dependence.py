@@ -2,8 +2,9 @@ r"""
 What dependence is good for
 ===========================
 
-A kernel measure of dependence is zero only for independent variables, whatever their laws. So it can be minimised, to
-take mixtures apart; maximised, to find what targets depend on; or watched over time, to see when a law has changed.
+A kernel measure of dependence is zero only for independent variables, whatever their distributions. So it can be
+minimised, to separate mixtures; maximised, to find what targets depend on; or watched over time, to see when a
+distribution has changed.
 """
 
 import matplotlib.pyplot as plt
@@ -26,10 +27,10 @@ from mercer.kernels import Gaussian
 rng = np.random.default_rng(0)
 
 # %%
-# **Two sources, mixed.** Each has two humps of different height. The second panel is what is
-# observed; whitened, what is missing is a rotation. Kernel ICA turns to where components depend on each other least.
-# FastICA looks for components that are far from normal by one nonlinearity, to which this pair of humps looks nearly
-# normal. The Amari error is 0 for a perfect separation.
+# **Two sources, mixed.** Each has two humps of different height. The second panel is what is observed; after whitening
+# only a rotation is missing. Kernel ICA finds the rotation with the least dependent components. FastICA looks for
+# components that are far from normal by one nonlinearity, to which this pair of humps looks nearly normal. The Amari
+# error is 0 for a perfect separation.
 
 n = 250
 S = np.where(rng.uniform(size=(n, 2)) < 0.25, -0.5, 0.5) + 0.15 * rng.normal(size=(n, 2))
@@ -69,7 +70,7 @@ plt.show()
 
 # %%
 # **What targets depend on.** y is a ring in two of eight columns, which no linear method sees. Backward selection by
-# dependence keeps these two; dimension reduction finds the plane even after the columns were turned into each other.
+# dependence keeps these two; dimension reduction finds the plane even after a rotation of the columns.
 
 Z = rng.normal(size=(200, 8))
 ring = np.hypot(Z[:, 2], Z[:, 5]) > 1.2
@@ -85,8 +86,8 @@ plt.show()
 
 # %%
 # **Change points.** Mean, variance and shape change in turn; a scan compares the samples just before and just after
-# each moment. A test over all moments says whether there is a change at all. The frequency of a wave is not a matter of
-# single values: there stretches of the series are compared, by the angle between what was and what comes.
+# each moment. A test over all moments says whether there is a change at all. The frequency of a wave does not show in
+# single values: there, stretches of the series are compared, by the angle between past and future.
 
 x = np.concatenate(
     [
@@ -116,8 +117,8 @@ found = change_point_test(x[:300], n_permutations=199)
 print(f"the first half: p = {found.p_value:.3f}, a change at {found.time}")
 
 # %%
-# **Samples drawn with a bias.** The law of the targets is the same, but x was drawn mostly on the left, and what counts
-# is on the right. Weights that match the means in feature space make a straight line fit there.
+# **Samples drawn with a bias.** The distribution of the targets given x is the same, but x was drawn mostly on the
+# left, and what counts is on the right. Weights that match the means in feature space make a straight line fit there.
 
 left, right = rng.normal(-0.3, 0.6, size=150), rng.normal(0.9, 0.4, size=300)
 law = lambda x: x**3 - x  # noqa: E731

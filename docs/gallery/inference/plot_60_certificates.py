@@ -3,8 +3,8 @@ A certificate beside the truth
 ==============================
 
 How far can a fitted model be trusted? Theory answers with bounds that hold with high probability, whatever the
-distribution is; samples answer with estimates. Here both are beside the truth, which is known because the data are
-drawn, while the number of samples grows.
+distribution is; samples answer with estimates. Here both are shown next to the truth, which is known because the data
+are simulated, as the number of samples grows.
 """
 
 import matplotlib.pyplot as plt
@@ -28,7 +28,7 @@ kernel = Gaussian(1.0)  # fixed in advance: the bounds hold for one kernel that 
 X_new, y_new = draw(5000)
 
 # %%
-# **One model.** The certificate has every bound with its terms, what it assumes, and what samples say.
+# **One model.** The certificate lists every bound with its terms, its assumptions, and the estimates from samples.
 
 X, y = draw(500)
 model = SVC(kernel, C=10.0).fit(X, y)
@@ -37,16 +37,16 @@ print(certificate)
 
 # %%
 # The picture shows the bounds in parts, and errors with their intervals. In the shaded region a bound says nothing: an
-# error probability is at most one anyway. The bound in pale colours is as it was printed in the slides; it holds for a
-# margin that was fixed before the data were seen, so it is no certificate of this model.
+# error probability is at most one anyway. The bound in pale colours is the one printed in the slides; it holds for a
+# margin fixed before the data were seen, so it does not certify this model.
 
 CertificateDisplay.from_certificate(certificate)
 plt.show()
 
 # %%
-# **As samples grow.** The bound of the margin needs about a thousand samples to say anything, PAC-Bayes bounds
-# hundreds, and one whose prior is learned on half of the samples is the smallest. All of them are above the truth, as
-# they have to be.
+# **As samples grow.** The margin bound needs about a thousand samples to say anything, PAC-Bayes bounds hundreds, and
+# one whose prior is learned on half of the samples is the smallest. All of them are above the truth, as they have to
+# be.
 
 SIZES = (100, 300, 1000)
 NAMES = ("margin, learned", "PAC-Bayes, prior at zero", "PAC-Bayes, learned prior")
@@ -73,8 +73,8 @@ ax.legend()
 plt.show()
 
 # %%
-# **What is paid for.** If the kernel was chosen between several on the same samples, the certificate is asked to pay
-# for the choice. Logarithms are cheap: a hundred candidates cost little.
+# **What is paid for.** If the kernel was chosen among several on the same samples, the certificate has to pay for the
+# choice. Logarithms are cheap: a hundred candidates cost little.
 
 for candidates in (1, 10, 100):
     print(candidates, model.certificate(X, y, cv=None, prior=None, candidates=candidates).best)
@@ -87,7 +87,8 @@ chosen = mercer.search(SVC(kernel), X, y, grid, criterion=mercer.choosing.GACV()
 print(chosen.certificate(X, y, cv=None, prior=None).assumptions[1])
 
 # %%
-# Several kernels, whose weights are learned, cost the logarithm of their number; boosted stumps what all stumps cost.
+# Several kernels, whose weights are learned, cost the logarithm of their number; boosted stumps cost what all stumps
+# cost.
 
 several = MultipleKernelClassifier([Gaussian(0.5), Gaussian(1.0), Gaussian(2.0)]).fit(X, y)
 print(several.certificate(X, y, cv=None).verdict)

@@ -2,8 +2,8 @@
 Kernels as pictures
 ===================
 
-A kernel on numbers is a curve: how similar is a point to the one at distance t? Length scales are in the unit of the
-data, so all curves below fall to about 0.6 or less at t = 1.
+A kernel on numbers is a curve: how similar are two points at distance t? Length scales are in the units of the data, so
+all curves below fall to about 0.6 or less at t = 1.
 """
 
 import matplotlib.pyplot as plt
@@ -14,8 +14,8 @@ from mercer.kernels import Cauchy, Exponential, Gaussian, Linear, Matern, Period
 from mercer.plots import KernelProfileDisplay
 
 # %%
-# **Stationary kernels** depend on the difference of two points alone. What tells them apart is how smooth the curve
-# is at zero and how slowly it falls far out.
+# **Stationary kernels** depend on the difference of two points alone. They differ in how smooth the curve is at zero
+# and how slowly it falls far out.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
 KernelProfileDisplay.from_kernel([Exponential(1.0), Matern(1.5), Gaussian(1.0)], ax=left)
@@ -24,7 +24,7 @@ left.set_title("by smoothness at zero")
 right.set_title("by what happens far out")
 
 # %%
-# **Dot-product kernels** depend on where the points are; here similarity with the point 1.
+# **Dot-product kernels** depend on where the points are; here, similarity to the point 1.
 
 display = KernelProfileDisplay.from_kernel(
     [Linear(), Polynomial(2, offset=0.5), Polynomial(3, offset=0.5)], origin=[1.0], t=np.linspace(-3, 1, 201)
@@ -32,7 +32,8 @@ display = KernelProfileDisplay.from_kernel(
 display.ax_.set_title("similarity with the point 1")
 
 # %%
-# The curve at zero decides how smooth a fitted function is. Eight points, three kernels of the same length scale:
+# The smoothness at zero decides how smooth a fitted function is. Eight points, three kernels with the same length
+# scale:
 
 x = np.array([0.0, 0.7, 1.5, 2.0, 3.1, 3.8, 4.6, 5.5])[:, None]
 y = np.array([0.2, 0.9, 0.4, 0.6, -0.8, -0.5, -0.9, 0.3])

@@ -19,8 +19,8 @@ series = 2.0 * t + (1 + 0.3 * t) * np.sin(2 * np.pi * t) + 0.5 * rng.normal(size
 known = t < 11
 
 # %%
-# Three statements of what similar means. The first says that near months are alike; the second adds a trend and a
-# season that repeats; in the third a product lets the season change along the line.
+# Three statements of what similar means. The first says that nearby months are alike; the second has a trend and a
+# season that repeats; in the third a product lets the season grow with the trend.
 
 season = Periodic(1.0, length_scale=1.0)
 kernels = {

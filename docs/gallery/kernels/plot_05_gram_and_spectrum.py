@@ -2,8 +2,8 @@
 The Gram matrix and its spectrum
 ================================
 
-What a kernel makes of data can be seen before any model is fitted. With a short length scale every sample is like
-itself alone; with a long one all are alike. The eigenvalues show how many directions matter.
+What a kernel makes of the data can be seen before any model is fitted. With a short length scale every sample resembles
+only itself; with a long one all are alike. The eigenvalues show how many directions matter.
 """
 
 import matplotlib.pyplot as plt

@@ -2,10 +2,10 @@ r"""
 The feature map as a picture
 ============================
 
-Two classes that no line separates: one inside of an ellipse, the other outside of it. The ellipse
+Two classes that no line separates: one inside an ellipse, the other outside. The ellipse
 :math:`a\,x_1^2 + b\,x_1 x_2 + c\,x_2^2 = 1` is bent in the plane, but it is flat in the three numbers
 :math:`\Phi(x) = (x_1^2, \sqrt{2}\,x_1 x_2, x_2^2)`. A kernel method works among these images without ever computing
-them, because their inner products are the square of those in the plane:
+them, because their inner products are the squares of those in the plane:
 
 .. math:: \langle \Phi(x), \Phi(z) \rangle = x_1^2 z_1^2 + 2\, x_1 x_2 z_1 z_2 + x_2^2 z_2^2 = \langle x, z \rangle^2.
 """
@@ -34,7 +34,7 @@ print(f"largest difference between <Phi(x), Phi(z)> and k(x, z): {np.abs(images 
 
 # %%
 # The same machine is fitted twice: from kernel values alone (the dual, a coefficient for every sample) and from the
-# three features (the primal, a weight for every feature). Both are the same function.
+# three features (the primal, a weight for every feature). Both give the same function.
 
 dual = SVC(kernel, C=1e3, tol=1e-8, gram=Dense()).fit(X, y)
 primal = SVC(kernel, C=1e3, tol=1e-8, gram=Features()).fit(X, y)
@@ -44,9 +44,9 @@ print(f"{len(dual.support_)} support vectors; weights {w.round(3)}, intercept {b
 print("over the intercept they are the ellipse:", (w / -b * (1.0, np.sqrt(2.0), 1.0)).round(2), "for 1.1, 0.9, 1.4")
 
 # %%
-# On the left the images with the plane :math:`\langle w, \Phi(x) \rangle + b = 0` between the classes. All images lie
-# on a cone, the surface that the plane of inputs becomes. On the right the same boundary among the inputs, where the
-# plane cuts the cone: an ellipse. Dashed is the margin, rings are support vectors.
+# On the left, the images with the plane :math:`\langle w, \Phi(x) \rangle + b = 0` between the classes. All images lie
+# on a cone, the surface onto which the input plane is mapped. On the right, the same boundary in the input plane, where
+# the plane cuts the cone: an ellipse. The margin is dashed, and rings mark support vectors.
 
 colours = np.where(y == 1, "#a02020", "#2050a0")
 figure = plt.figure(figsize=(11, 5), layout="constrained")
@@ -72,7 +72,7 @@ plt.show()
 # **A map for kernels that have none.** The images under a Gaussian kernel have infinitely many coordinates. But those
 # of a few points :math:`z_1, \dots, z_m` span a subspace of at most m dimensions, and the kernel PCA map
 # :math:`\Phi_m(x) = K^{-1/2} (k(x, z_1), \dots, k(x, z_m))^\top` gives coordinates in it. ``Subspace`` is the kernel of
-# that subspace, with these coordinates as its features. Here are three points, so that the images can be drawn.
+# that subspace, with these coordinates as its features. Three points are used here, so that the images can be drawn.
 
 points = np.array([[0.0, 0.0], [1.0, 0.8], [-1.2, 1.2]])
 few = Subspace(Gaussian(1.0), points)

@@ -2,7 +2,7 @@ r"""
 Mercer's eigenfunctions
 =======================
 
-A kernel and a measure :math:`\nu` (where are the data?) make an operator on functions,
+A kernel and a measure :math:`\nu` (where are the data?) define an operator on functions,
 :math:`(Tf)(x) = \int k(x, y) f(y)\, d\nu(y)`. Its eigenfunctions are what the kernel sees of the domain, the largest
 first, and Mercer's theorem says that they are all there is to see:
 
@@ -57,9 +57,9 @@ error = np.abs(gaussian.eigenvalues[:10] / exact_value(np.arange(1, 11)) - 1).ma
 print(f"relative error of the first ten eigenvalues: {error:.1e}")
 
 # %%
-# **Brownian motion** has the kernel min(s, t). On the unit interval its eigenfunctions are sines with odd quarters of
-# a wave, and its eigenvalues fall only with the square of their number: paths of Brownian motion are rough, and
-# smooth functions cannot say much about them. The Matern kernel of three halves lies between it and the Gaussian.
+# **Brownian motion** has the kernel min(s, t). On the unit interval its eigenfunctions are sines with an odd number of
+# quarter waves, and its eigenvalues fall only as the inverse square of their index: paths of Brownian motion are rough,
+# and smooth functions describe them poorly. The Matern kernel of order 3/2 lies between it and the Gaussian.
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
 unit = Uniform(0.0, 1.0, count=400)
@@ -71,8 +71,8 @@ print("1 / ((i - 1/2) pi)^2:       ", (1 / ((np.arange(1, 5) - 0.5) * np.pi) ** 
 plt.show()
 
 # %%
-# **How many terms are enough?** What is left of k(x, x) after r terms, at the worst place and on average. The faster
-# the eigenvalues fall, the fewer coordinates are needed; for the Gaussian a handful.
+# **How many terms are enough?** The figure shows what is left of k(x, x) after r terms, at the worst point and on
+# average. The faster the eigenvalues fall, the fewer coordinates are needed; for the Gaussian, a handful.
 
 figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
 places = np.linspace(0.0, 1.0, 101)[:, None]
@@ -87,9 +87,9 @@ ax.legend()
 plt.show()
 
 # %%
-# **A sample is a measure too**, and the one that learning from data is about. The eigenfunctions of a Gaussian kernel
-# on two moons: the first ones show how dense the data are and which moon a place belongs to, later ones divide each
-# moon in halves and quarters. The numbers are eigenvalues; points are the sample, black lines the zeros.
+# **A sample is a measure too**, and the one that matters for learning from data. The eigenfunctions of a Gaussian
+# kernel on two moons: the first ones show how dense the data are and which moon a place belongs to, later ones divide
+# each moon into halves and quarters. The numbers are eigenvalues; points are the sample, black lines the zeros.
 
 X, _ = make_moons(400, noise=0.06, random_state=0)
 moons = mercer_expansion(Gaussian(0.3), Sampled(X), rank=6)

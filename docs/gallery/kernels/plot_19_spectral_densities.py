@@ -46,9 +46,9 @@ for row, kernels in zip(axes, (smooth, other), strict=True):
 plt.show()
 
 # %%
-# The periodic kernel has no density: its frequencies are the multiples of one over the period, each with a mass of
-# its own (the stems above). A product of kernels convolves their measures, so a periodic kernel times a slow Gaussian
-# one has a narrow bell about each multiple: a period that may drift.
+# The periodic kernel has no density: its frequencies are the multiples of one over the period, each with a mass of its
+# own (the stems above). A product of kernels convolves their measures, so a periodic kernel times a slow Gaussian one
+# has a narrow bell around each multiple: a period that may drift.
 
 for kernel in (Gaussian(1.0), Periodic(2.0), Periodic(2.0) * Gaussian(5.0), BSpline(3)):
     print(spectral_measure(kernel))
@@ -70,9 +70,9 @@ plt.show()
 # %%
 # **A kernel from a measure.** Any density gives a kernel, and mixtures of bells approach any density: the *spectral
 # mixture*. Its weights, means and widths are free parameters, and the evidence of a Gaussian process finds them. Here
-# is a series with two periods, 1 and 3.2, the second with a shape that is not a plain wave. The search starts from
-# the peaks of the periodogram, since the evidence has many local optima in the means; the widths, which would shrink to
-# nothing for waves that never fade, are held.
+# is a series with two periods, 1 and 3.2, the second with a shape that is not a plain wave. The search starts from the
+# peaks of the periodogram, since the evidence has many local optima in the means; the widths, which would shrink to
+# nothing for waves that never fade, are held fixed.
 
 rng = np.random.default_rng(0)
 t = np.linspace(0, 20, 240)
@@ -102,8 +102,8 @@ for ax, (name, model) in zip(axes, models.items(), strict=True):
 plt.show()
 
 # %%
-# The Gaussian kernel forgets what it saw within a length scale of the last observation; the mixture has found the
-# three frequencies and continues them.
+# The Gaussian kernel forgets the data within a length scale of the last observation; the mixture has found the three
+# frequencies and continues them.
 
 found = models["spectral mixture"].kernel_
 print("periods", np.round(2 * np.pi / np.asarray(found.get_params()["means"]), 3), "of 1, 1.6 and 3.2")

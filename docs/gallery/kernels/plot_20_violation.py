@@ -2,10 +2,10 @@ r"""
 A function that is not a kernel, and what can be done
 =====================================================
 
-A kernel is an inner product of images, so no weights :math:`c` may give :math:`\sum_{ij} c_i c_j k(x_i, x_j) < 0`:
-that would be a vector whose squared length is negative. The sigmoid :math:`\tanh(s \langle x, x' \rangle + c)`,
-once a popular choice, is not a kernel. Here we search for points that prove it, and train a support
-vector machine on it all the same, by three policies.
+A kernel is an inner product of images, so no weights :math:`c` may give :math:`\sum_{ij} c_i c_j k(x_i, x_j) < 0`: that
+would be a vector whose squared length is negative. The sigmoid :math:`\tanh(s \langle x, x' \rangle + c)`, once a
+popular choice, is not a kernel. Here we search for points that prove it, and train a support vector machine with it all
+the same, under three policies.
 """
 
 import matplotlib.pyplot as plt
@@ -33,9 +33,9 @@ K = kernel(found.points)
 print(f"c'Kc = {found.vector @ K @ found.vector:.4f}")
 
 # %%
-# With two points the inequality of Cauchy and Schwarz would be broken, with one the square of a length. With more
-# points, the vector says how the images would have to be added to give something of negative squared length. Beside it
-# is the quotient of all directions between the violating vector and the best one.
+# A violation with one point is a negative squared length, and one with two points breaks the Cauchy-Schwarz inequality.
+# With more points, the vector says how to add the images to get something of negative squared length. Next to it is the
+# quotient along all directions between the violating vector and the best one.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 sizes = 900 * np.abs(found.vector)
@@ -61,8 +61,8 @@ plt.show()
 # %%
 # The spectrum, repaired
 # ----------------------
-# On the moons the matrix has many negative eigenvalues. The function on these samples is the difference of two
-# kernels; *clip* forgets the second, *flip* adds it, *shift* lifts everything by the least eigenvalue.
+# On the moons the matrix has many negative eigenvalues. The function on these samples is the difference of two kernels;
+# *clip* drops the second, *flip* adds it, *shift* raises every eigenvalue by the size of the smallest.
 
 X, y = make_moons(120, noise=0.2, random_state=0)
 print(definiteness(kernel(X)))
@@ -85,10 +85,10 @@ plt.show()
 # %%
 # A machine by each policy
 # ------------------------
-# The program of the support vector machine is convex again. The policy is an argument, and the fitted machine says
-# in ``repair_`` what it cost. At new points the function is made of the sigmoid itself, with coefficients that give
-# the repaired values at the training points. The shift is a ridge in disguise: here it is large, and the machine is
-# cautious.
+# The program of the support vector machine is convex again. The policy is an argument, and the fitted machine says in
+# ``repair_`` what it cost. At new points the function is an expansion in the sigmoid itself, with coefficients that
+# give the repaired values at the training points. The shift is a ridge in disguise: here it is large, and the machine
+# is cautious.
 
 horizontal, vertical = np.meshgrid(np.linspace(-1.8, 2.8, 90), np.linspace(-1.3, 1.8, 70))
 grid = np.column_stack([horizontal.ravel(), vertical.ravel()])

@@ -2,9 +2,9 @@
 A kernel learned from labels
 ============================
 
-A kernel is a function of two points, so it can itself be an element of a Hilbert space: that of a hyperkernel, a
-kernel between pairs of points. There, a representer theorem holds as well: a kernel can be fitted to data. Here it is
-fitted to the question whether two points are of the same class.
+A kernel is a function of two points, so it can itself be an element of a Hilbert space: that of a hyperkernel, a kernel
+between pairs of points. There, a representer theorem holds as well: a kernel can be fitted to data. Here it is fitted
+to the question whether two points belong to the same class.
 """
 
 import itertools
@@ -29,7 +29,7 @@ new, truth = board(1000, 1)
 # %%
 # The base kernel is much too wide for the squares of this board. The hyperkernel
 # :math:`\underline{k}((u, u'), (v, v')) = (1 - \lambda) / (1 - \lambda k(u, u') k(v, v'))` spans functions of a pair
-# that are power series in the base kernel. Coefficients are kept from being negative, so that what is learned is a
+# that are power series in the base kernel. Coefficients are constrained to be non-negative, so that the result is a
 # kernel, and powers of a Gaussian kernel are narrower Gaussian kernels.
 
 base = Gaussian(1.5)
@@ -55,7 +55,7 @@ right.set(xlabel="power n of the base kernel", title="coefficients of its power 
 plt.show()
 
 # %%
-# The learned kernel goes where any kernel goes.
+# The learned kernel can be used wherever any kernel can.
 
 scores = {"base": base, "learned": kernel}
 grid = np.stack(np.meshgrid(np.linspace(-3, 3, 60), np.linspace(-3, 3, 60)), axis=-1).reshape(-1, 2)

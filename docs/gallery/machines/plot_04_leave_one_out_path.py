@@ -22,8 +22,8 @@ scaler = StandardScaler().fit(X_train)
 X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
 
 # %%
-# For three kernels: the leave-one-out error over the ridge, and the error on the patients set aside (dotted), for
-# which every ridge needs a fit of its own.
+# For three kernels: the leave-one-out error against the ridge, and the error on held-out patients (dotted), for which
+# every ridge needs its own fit.
 
 alphas = np.logspace(-2, 3, 41)
 kernels = {"a straight line": Linear(), "a bend": Gaussian(6.0), "both": 0.1 * Linear() + Gaussian(6.0)}

@@ -2,9 +2,9 @@
 The margin of a support vector machine
 ======================================
 
-A support vector machine looks for a function f that is at least 1 on one class and at most -1 on the other. The
-strip between f = -1 and f = 1 is the margin; in feature space it is as wide as 2 over the norm of f. Samples inside it
-or beyond it cost C for each unit by which they miss. So C sets the price of an error against the width of the strip.
+A support vector machine looks for a function f that is at least 1 on one class and at most -1 on the other. The strip
+between f = -1 and f = 1 is the margin; in feature space its width is 2 over the norm of f. Samples inside it or beyond
+it cost C for each unit by which they miss. So C sets the price of an error against the width of the strip.
 """
 
 import matplotlib.pyplot as plt
@@ -22,9 +22,9 @@ X_test, y_test = make_moons(4000, noise=0.3, random_state=2)
 kernel = Gaussian(0.7)
 
 # %%
-# One data set, three prices. The full line is the decision boundary f = 0, the dashed lines are the edges of the
-# margin. Rings are support vectors, the only samples that the function is made of: a thin ring lies on an edge, a
-# thick one within the margin or on the wrong side. The colour is tanh f.
+# One data set, three prices. The solid line is the decision boundary f = 0, the dashed lines are the edges of the
+# margin. Rings are support vectors, the only samples that enter the function: a thin ring lies on an edge, a thick one
+# within the margin or on the wrong side. The colour is tanh f.
 
 across, up = np.meshgrid(np.linspace(-2.2, 3.2, 180), np.linspace(-1.8, 2.2, 160))
 grid = np.column_stack([across.ravel(), up.ravel()])
@@ -52,8 +52,8 @@ plt.show()
 # With a small C the strip is so wide that most samples lie in it, and f is nearly a difference of two densities. With
 # a large C the boundary bends around single samples.
 #
-# **All prices at once.** Between certain values of C the solution is a straight line in C, so it can be followed
-# exactly. ``svm_path`` returns these breakpoints; the machine at any C in between costs no further fit.
+# **All prices at once.** Between certain values of C the solution is linear in C, so it can be followed exactly.
+# ``svm_path`` returns these breakpoints; the machine at any C in between costs no further fit.
 
 gram = Dense().build(kernel, Vectors.pack(X))
 path = svm_path(gram, np.where(y == 1, 1, -1), C_min=0.03, C_max=1000.0)

@@ -56,10 +56,10 @@ for nu, two, one in zip(nus, *shares.values(), strict=True):
 plt.show()
 
 # %%
-# The two shares differ by the samples exactly on an edge, which are few, and fewer in proportion the more samples
-# there are. The column "margin" is rho of the formula, before scaling. It shrinks quickly as nu comes near the share of
-# samples that the kernel cannot tell apart; below that share nothing but rounding would be left of it, so nu should
-# not be chosen there.
+# The two shares differ by the samples exactly on an edge, which are few, and fewer in proportion the more samples there
+# are. The column "margin" is rho of the formula, before scaling. It shrinks quickly as nu approaches the share of
+# samples that the kernel cannot separate; below that share only rounding error would be left of it, so nu should not be
+# chosen there.
 #
 # Nor is every large nu possible for two classes: half of it has to come from each, so nu is at most twice the share of
 # the smaller class. Too large a value is refused:

@@ -2,7 +2,7 @@
 Quantile bands
 ==============
 
-How much do observations scatter, and does it depend on where one looks? A regression of the mean does not say.
+How much do observations scatter, and does the scatter depend on x? A regression of the mean does not say.
 ``QuantileSVR`` fits the functions below which given shares of the observations lie, several in one call.
 """
 
@@ -17,12 +17,12 @@ rng = np.random.default_rng(0)
 
 
 def spread(x):
-    """Standard deviation of the noise, which grows along the line."""
+    """Standard deviation of the noise, which grows with x."""
     return 0.05 + 0.12 * x
 
 
 def observe(n):
-    """Return n places and what was observed there."""
+    """Return n inputs and their observations."""
     x = np.sort(rng.uniform(0, 6, n))
     return x[:, None], np.sin(x) + spread(x) * rng.normal(size=n)
 
@@ -31,8 +31,8 @@ X, y = observe(400)
 X_new, y_new = observe(20_000)
 
 # %%
-# Functions that are fitted one by one may cross where samples are few. ``crossing="forbid"`` sorts their values at
-# each point. Dotted: the true quantiles, which are known here because the sample is made up.
+# Functions fitted one by one may cross where samples are few. ``crossing="forbid"`` sorts their values at each point.
+# Dotted: the true quantiles, which are known here because the sample is simulated.
 
 quantiles = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
 model = QuantileSVR(Gaussian(1.5), C=10.0, quantiles=quantiles, crossing="forbid").fit(X, y)
@@ -51,7 +51,7 @@ ax.set(xlim=(0, 6), xlabel="x", ylabel="y")
 plt.show()
 
 # %%
-# **Coverage.** On the training samples the share below each function is right by construction: at most tau lies below
+# **Coverage.** On the training samples the share below each function is correct by construction: at most tau lies below
 # and at most 1 - tau above, the few others on it. New observations show how far that can be trusted.
 
 below, below_new = (np.mean(b[:, None] < model.predict(A) - 1e-9, axis=0) for A, b in ((X, y), (X_new, y_new)))
@@ -66,8 +66,8 @@ for name, part in (("left", left), ("right", ~left)):
 
 # %%
 # **Crossing.** Straight lines through observations that fan out must meet somewhere, here to the left of the data.
-# Beyond that the raw functions have changed places, and the 75 % quantile lies below the 25 % quantile; sorted values
-# keep their order. Sorting cannot make the pinball losses of an observation, added over the quantiles, larger.
+# Beyond that point the raw functions have swapped places, and the 75 % quantile lies below the 25 % quantile; sorted
+# values keep their order. Sorting never increases the pinball loss of an observation, summed over the quantiles.
 
 x_few = np.sort(rng.uniform(1, 6, 60))
 y_few = 0.5 * x_few + 0.3 * x_few * rng.normal(size=60)

@@ -35,7 +35,7 @@ def density(points):
 X, X_new = observe(500), observe(20_000)
 
 # %%
-# The boundaries for four shares, beside the true sets, which are known here because the distribution is made up.
+# The boundaries for four shares, next to the true sets, which are known here because the sample is simulated.
 
 kernel = Gaussian(1.5)
 across, up = np.meshgrid(np.linspace(-4, 6, 240), np.linspace(-4, 6, 240))
@@ -59,8 +59,8 @@ plt.show()
 
 # %%
 # **Coverage against mu.** ``coverage_`` is the share of training samples inside, ``coverage(X)`` that of any others.
-# The first cannot be below mu. The second is, a little: the region fits the samples that it has seen. A region
-# with the right coverage may still be too large, so areas are compared too, at equal coverage of new data.
+# The first cannot be below mu. The second is, slightly: the region fits the samples it was trained on. A region with
+# the right coverage may still be too large, so areas are compared too, at equal coverage of new data.
 
 mus = np.array([0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98])
 rows = []
@@ -88,7 +88,7 @@ right.legend()
 plt.show()
 
 # %%
-# The width of the kernel is not chosen by nu. A long length scale gives one smooth region with room to spare, a short
+# nu does not choose the width of the kernel. A long length scale gives one smooth region with room to spare, a short
 # one wraps every sample; both keep the promise on the training samples, so only new data distinguish them.
 
 for length_scale in (0.2, 0.5, 1.5, 5.0):

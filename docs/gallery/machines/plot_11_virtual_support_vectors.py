@@ -25,7 +25,7 @@ DIRECTIONS = ((0, 1), (0, -1), (1, 0), (-1, 0))
 
 
 def shifted(samples, rows, columns):
-    """Return images of 8 x 8 pixels moved by a pixel; what leaves is lost, what comes in is blank."""
+    """Return images of 8 x 8 pixels moved by a pixel; pixels that leave are lost, pixels that enter are blank."""
     images = np.pad(samples.reshape(-1, 8, 8), ((0, 0), (1, 1), (1, 1)))
     return images[:, 1 - rows : 9 - rows, 1 - columns : 9 - columns].reshape(len(samples), -1)
 
@@ -44,8 +44,8 @@ for ax, image, title in zip(axes, with_copies(X[:1], y[:1])[0], ("given", "right
 plt.show()
 
 # %%
-# Ten classes; eight times 400 digits are drawn to train on, and the other 1397 are the test. For comparison a third
-# machine is trained on all 400 samples and all their copies.
+# Ten classes; 400 digits are drawn for training, eight times, and the other 1397 are the test set. For comparison, a
+# third machine is trained on all 400 samples and all their copies.
 
 NAMES = ("samples", "virtual support vectors", "all moved samples")
 sizes, errors = [], []
@@ -84,8 +84,8 @@ plt.show()
 # ---------------------
 #
 # `VirtualSamples` does this for any estimator and any list of transformations. `Invariant` builds the invariance into
-# the kernel instead, as its average over the moved versions of both images. Images that are moved by a pixel are where
-# it shows: without transformations half of them are lost.
+# the kernel instead, as its average over the moved versions of both images. The effect shows on images moved by a
+# pixel: without transformations half of them are misclassified.
 
 moves = tuple(lambda samples, step=step: shifted(np.asarray(samples), *step) for step in DIRECTIONS)
 plain = SVC(Gaussian(1.5), C=10.0)

@@ -2,9 +2,9 @@
 Relevance vectors
 =================
 
-A support vector machine keeps every sample that is on or beyond its margin, so that the number of kernels grows with
-the sample. A relevance vector machine gives each kernel a weight with a precision of its own and lets the evidence
-decide: most precisions become infinite, and what remains is few. It also finds the noise, and error bars.
+A support vector machine keeps every sample that is on or beyond its margin, so the number of kernels grows with the
+sample. A relevance vector machine gives each kernel a weight with a precision of its own and lets the evidence decide:
+most precisions become infinite, and few kernels remain. It also estimates the noise, and gives error bars.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ rng = np.random.default_rng(0)
 
 # %%
 # **Regression.** A hundred noisy observations of the sinc function. The support vector machine is given the noise, as
-# the width of its tube, and its C is a usual choice; the relevance vector machine is given nothing. Circles are the
+# the width of its tube, and its C is a common choice; the relevance vector machine is given nothing. Circles are the
 # samples that each keeps, the band is two standard deviations of a new observation.
 
 x = np.linspace(-10, 10, 100)
@@ -45,8 +45,8 @@ print(f"standard deviation of the noise: found {np.sqrt(rvm.noise_):.3f}, true 0
 plt.show()
 
 # %%
-# **More data, not more vectors.** The function does not become more complicated because it is observed more often.
-# Support vectors grow in proportion to the sample.
+# **More data, not more vectors.** The function does not become more complicated because it is observed more often. The
+# number of support vectors grows in proportion to the sample.
 
 sizes = [50, 100, 200, 400, 800, 1600]
 kept = np.empty((2, len(sizes)), dtype=int)
@@ -66,8 +66,8 @@ plt.show()
 
 # %%
 # **Classification.** Two classes, each a mixture of two normal distributions that overlap, in the manner of Ripley's
-# synthetic data; the best possible classifier errs on about 8 %. Relevance vectors are typical samples of the classes,
-# support vectors are those near the boundary. The shades are probabilities.
+# synthetic data; the best possible classifier has an error of about 8 %. Relevance vectors are typical samples of the
+# classes, support vectors are those near the boundary. The shades are probabilities.
 
 centres = np.array([[[-0.7, 0.3], [0.3, 0.3]], [[-0.3, 0.7], [0.4, 0.7]]])
 
@@ -100,8 +100,8 @@ for ax, name, model, chosen in (
 plt.show()
 
 # %%
-# **Are the probabilities right?** Of the new samples to which the machine gives a probability, about that share must
-# be of the second class.
+# **Are the probabilities right?** Among new samples with a given predicted probability, about that share should belong
+# to the second class.
 
 p = rvm.predict_proba(X_new)[:, 1]
 edges = np.linspace(0, 1, 11)

@@ -3,9 +3,9 @@ A reduced set fifty times smaller
 =================================
 
 The representer theorem writes a fitted machine as a sum of kernels at training samples. It says nothing about how many
-are needed: a support vector machine on noisy data keeps a share of all samples, and each prediction asks every one of
-them. A *reduced set* is a sum of few kernels near the machine's function in the space of the kernel. The distance there
-is more than a figure of merit, since it bounds what can happen anywhere:
+are needed: a support vector machine on noisy data keeps a share of all samples, and each prediction evaluates every one
+of them. A *reduced set* is a sum of a few kernels that is close to the machine's function in the space of the kernel.
+The distance there is more than a figure of merit, since it bounds the error at every point:
 :math:`|f(x) - g(x)| \le \|f - g\| \sqrt{k(x, x)}`.
 """
 
@@ -20,10 +20,10 @@ from mercer.hilbert import reduced_machine, reduced_set
 from mercer.kernels import Gaussian
 
 # %%
-# **Two moons with noise.** A fifth of the samples become support vectors, those of the overlap and at the margin. A
-# fiftieth of them is enough, if they may be where no sample is: the points of a reduced set are found by moving
-# them, by the derivative of the distance, with the best coefficients for wherever they are. Dots are kernels; on the
-# right they are larger where their coefficients are.
+# **Two moons with noise.** A fifth of the samples become support vectors, those in the overlap and on the margin. A
+# fiftieth of that number is enough if the points need not be samples: the points of a reduced set are moved along the
+# derivative of the distance, always with the best coefficients for where they are. Dots are kernels; on the right,
+# larger dots have larger coefficients.
 
 X, y = make_moons(5000, noise=0.3, random_state=0)
 T, t = make_moons(5000, noise=0.3, random_state=1)
@@ -50,9 +50,9 @@ print(f"same decision on {np.mean(small.predict(T) == moons.predict(T)):.2%} of 
 plt.show()
 
 # %%
-# **Selection and construction.** The simpler way takes kernels of the machine itself, one after another, each the one
-# that brings the sum nearest to the function. It needs no derivatives, so it works for strings and graphs as well. How
-# far each way comes with how many kernels is part of what is returned.
+# **Selection and construction.** The simpler way takes kernels of the machine itself, one after another, each time the
+# one that brings the sum closest to the function. It needs no derivatives, so it works for strings and graphs as well.
+# The result includes the error at each number of kernels.
 
 chosen = reduced_set(moons.expansion_, size=120, method="selection")
 built = reduced_set(moons.expansion_, size=40)
@@ -84,8 +84,8 @@ plt.show()
 
 # %%
 # **Keep the decisions, not the function.** A classifier with a large margin may change a good deal before any decision
-# does. Given a sample, a reduced set spends its few kernels where decisions are near, and lets values far beyond the
-# margin be what they like. With few kernels this is the better use of them; it costs distance, which is not the aim.
+# does. Given a sample, a reduced set spends its few kernels where decisions are near, and ignores values far beyond the
+# margin. With few kernels this is the better use of them; it increases the distance, which is not the aim.
 
 sizes = [5, 10, 20, 40]
 ways = {
@@ -107,14 +107,14 @@ ax.legend()
 plt.show()
 
 # %%
-# **What it is for.** The time of a prediction is in proportion to the number of kernels, apart from the fixed cost of
-# reading the data and of the call.
+# **What it is for.** Prediction time is proportional to the number of kernels, apart from the fixed cost of reading the
+# data and of the call.
 
 many = np.random.default_rng(0).uniform(-2, 3, (100_000, 2))
 
 
 def seconds(function):
-    """Return the time of an evaluation at many points, the shortest of three."""
+    """Return the time of an evaluation at many points, the shortest of three runs."""
     times = []
     for _ in range(3):
         began = time.perf_counter()

@@ -7,7 +7,7 @@ samples alone; what counts is its error on samples that no criterion has seen.
 """
 
 # %%
-# A problem is a boundary, a number of columns without meaning, and noise. The grid is the same for all.
+# A problem is a boundary, a number of irrelevant columns, and noise. The grid is the same for all.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -61,7 +61,7 @@ criteria = {
 }
 
 # %%
-# The error of each choice, beside the best one in the grid, which nobody knows.
+# The error of each choice, next to that of the best candidate in the grid, which is unknown in practice.
 
 errors, best = np.zeros((len(problems), len(criteria))), np.zeros(len(problems))
 for row, (X, y, T, truth) in enumerate(problems.values()):
@@ -85,4 +85,4 @@ plt.show()
 
 # %%
 # Folds, leave-one-out and the span agree within chance. Alignment looks at the kernel alone and leaves the cost open;
-# of candidates that are equal the first is taken, which here is the smallest cost.
+# among ties the first candidate is taken, here the one with the smallest cost.

@@ -21,8 +21,8 @@ y = np.where(X[:, 0] + np.sin(3.0 * X[:, 1]) + 0.3 * rng.normal(size=n) > 0.0, 1
 
 # %%
 # **Stumps.** ``AdaBoostClassifier`` lowers the sum of exp(-margin), to which the worst samples contribute most, one
-# stump after the other. ``LPBoostClassifier`` maximises the mean of the margins in the worst share nu, exactly: a
-# linear program over all stumps, of which only those that matter are ever made.
+# stump after another. ``LPBoostClassifier`` maximises the mean of the margins in the worst share nu, exactly: a linear
+# program over all stumps, of which only those that matter are ever built.
 
 figure, axes = plt.subplots(1, 2, figsize=(9.5, 3.8), sharey=True, layout="constrained")
 ada = AdaBoostClassifier(n_estimators=100).fit(X, y)
@@ -43,9 +43,9 @@ for nu in (0.05, 0.3):
 axes[0].set_title("stumps")
 
 # %%
-# **The same of a feature space.** With the functions of norm one of a kernel as weak learners, linear programming
-# boosting is a support vector machine with a norm that is not squared. ``NuSVC`` has the square, and a bias that is not
-# penalised; apart from these both maximise the mean of the worst share nu of the margins, which is minus their
+# **The same in a feature space.** With the functions of norm one in the space of a kernel as weak learners, linear
+# programming boosting is a support vector machine whose norm is not squared. ``NuSVC`` squares the norm and leaves the
+# bias unpenalised; apart from this both maximise the mean of the worst share nu of the margins, which is minus their
 # conditional value at risk.
 
 kernel, nu = Gaussian(0.7), 0.3

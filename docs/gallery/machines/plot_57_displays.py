@@ -56,10 +56,10 @@ right.set(xlabel=data.feature_names[1], ylabel=data.feature_names[8])
 plt.show()
 
 # %%
-# **What does a threshold gain?** The share of malignant cases that are found against the share of benign ones that are
-# taken for malignant, on samples that took no part so far. **Can probabilities be believed?** Of those with a predicted
-# probability near 0.7 about 70 % should be malignant. A machine that is fitted too closely is too sure of itself: its
-# points leave the diagonal.
+# **What does a threshold gain?** The share of malignant cases that are found, against the share of benign ones mistaken
+# for malignant, on samples not used so far. **Can probabilities be believed?** Of the cases with a predicted
+# probability near 0.7, about 70 % should be malignant. An overfitted machine is overconfident: its points leave the
+# diagonal.
 
 figure, axes = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")
 RocDisplay.from_estimator(machine, X_test, y_test, ax=axes[0])

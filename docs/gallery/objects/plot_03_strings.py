@@ -2,8 +2,8 @@
 Strings
 =======
 
-Strings are compared by the substrings they share; no features have to be made of them. Which of three languages is a
-word from?
+Strings are compared by the substrings they share; no features have to be extracted. Which of three languages is a word
+from?
 """
 
 import matplotlib.pyplot as plt

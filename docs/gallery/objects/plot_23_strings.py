@@ -16,9 +16,8 @@ from mercer.kernels.strings.spectrum import BlendedSpectrum, Spectrum
 from mercer.kernels.strings.substrings import Substrings
 
 # %%
-# **What matches.** Each band joins two places with the same letters, as far as they agree. A band of m
-# letters holds one common substring of m letters, two of m - 1, and so on down to m single ones: the kernel is a sum
-# over bands.
+# **What matches.** Each band joins two passages with the same letters, as far as they agree. A band of m letters holds
+# one common substring of m letters, two of m - 1, and so on down to m single ones: the kernel is a sum over bands.
 
 
 def matches(s, t, least=1):
@@ -64,7 +63,7 @@ print(f"sum over bands {by_bands:g}, Substrings() {Substrings()([s], [t]).item()
 
 # %%
 # **Weights.** How much of the value comes from which length? Without decay, single letters, which any two texts share,
-# have the largest part. A decay above one, or ``shortest``, favours the long matches.
+# contribute most. A decay above one, or ``shortest``, favours the long matches.
 
 lengths = np.arange(1, 11)
 common = np.array([Spectrum(int(p))([s], [t]).item() for p in lengths])
@@ -77,9 +76,9 @@ ax.legend()
 plt.show()
 
 # %%
-# **Learning.** Promoters are places of DNA at which the reading of a gene begins. In bacteria they have two motifs,
-# around TTGACA and TATAAT, about 17 letters apart, and rarely without errors. Here are 400 made-up sequences, half of
-# them promoters. The place of the motifs differs from sequence to sequence; a kernel of substrings does not mind.
+# **Learning.** Promoters are sites on DNA where the transcription of a gene begins. In bacteria they have two motifs,
+# around TTGACA and TATAAT, about 17 letters apart, and rarely without mismatches. Here are 400 made-up sequences, half
+# of them promoters. The position of the motifs differs from sequence to sequence; a substring kernel does not mind.
 
 rng = np.random.default_rng(0)
 
@@ -113,7 +112,7 @@ for name, kernel in kernels.items():
 
 # %%
 # **Where it looks.** Six letters at a time are replaced by letters that match nothing; the darker, the more the
-# decision depends on them. The frames are where the motifs are.
+# decision depends on them. The frames mark the motifs.
 
 model = SVC(Substrings(shortest=3).normalized(), C=10.0).fit(X[:300], y[:300])
 shown = [i for i in range(300, 400) if y[i] == 1][:8]

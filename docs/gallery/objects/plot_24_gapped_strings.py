@@ -28,7 +28,7 @@ s, t, decay = "Nasdaq", "lass das", 0.7
 
 
 def occurrences(text, length):
-    """All places of all subsequences."""
+    """All positions of all subsequences."""
     found = defaultdict(list)
     for places in combinations(range(len(text)), length):
         found["".join(text[i] for i in places)].append(places)
@@ -59,7 +59,7 @@ print(f"sum over all {len(parts)} common subsequences {sum(parts.values()):.6f},
 
 # %%
 # **What counts as common.** A word and what may become of it. Two letters have changed places, one is wrong, one is
-# missing, one is doubled; the last word is another one. Exact substrings of three letters, a wrong letter forgiven, a
+# missing, one is doubled; the last word is unrelated. Exact substrings of three letters, one wrong letter allowed, one
 # letter left out, any letters left out, and alignments:
 
 words = ["kernel", "kenrel", "karnel", "kernl", "kerrnel", "marble"]
@@ -83,9 +83,9 @@ for ax, (name, kernel) in zip(axes, kernels.items(), strict=True):
 plt.show()
 
 # %%
-# **An alignment.** Letters are matched in their order; what is left out costs. The kernel adds up the exponentials of
-# the scores of all alignments; the best of them can be asked for. In the table, dark squares are letters that are
-# equal, and the line goes through the letters that are matched.
+# **An alignment.** Letters are matched in their order; gaps have a cost. The kernel adds up the exponentials of the
+# scores of all alignments; the best alignment is available too. In the table, dark squares mark equal letters, and the
+# line goes through the matched letters.
 
 a, b = "GATTACAGGCATCTT", "CGATACAGCATTCTG"
 score, places = LocalAlignment().best(a, b)
@@ -108,7 +108,7 @@ plt.show()
 # %%
 # **Learning with errors.** Two families of sequences, each grown from a stem of 12 letters that is hidden at a random
 # place among 40 others. The more often letters of the stem are changed, lost or doubled, the more it matters what a
-# kernel forgives. Alignments need a small beta: with a large one every sequence is like itself alone.
+# kernel tolerates. Alignments need a small beta: with a large one every sequence resembles only itself.
 
 rng = np.random.default_rng(0)
 stems = ["".join(rng.choice(list("ACGT"), 12)) for _ in range(2)]

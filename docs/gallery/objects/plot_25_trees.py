@@ -17,8 +17,8 @@ from mercer.kernels.trees.tree_spectrum import Subtree, TreeSpectrum
 
 # %%
 # **What matches.** Two nodes match if they have the same label and children with the same labels. Where they do, a
-# common subtree begins there: any part of the coloured pieces that keeps all children of a node or none. Nodes
-# that are grey match nothing, or only what is in a larger piece.
+# common subtree begins there: any part of the coloured pieces that keeps all children of a node or none. Grey nodes
+# match nothing, or only what is part of a larger piece.
 
 first = (
     "S",
@@ -100,7 +100,7 @@ for decay in (1.0, 0.4):
     )
 
 # %%
-# **Decay.** A tree has very many large subtrees, so without decay it is like nothing but itself. Here are normalised
+# **Decay.** A tree has very many large subtrees, so without decay it resembles only itself. Here are normalised
 # similarities of a sentence with versions of it in which more and more words are replaced.
 
 words = {"D": ["the", "a", "this"], "N": ["dog", "cat", "mouse", "bird"], "A": ["old", "small", "black"]}
@@ -156,7 +156,7 @@ for name, (kernel, data) in contenders.items():
 
 # %%
 # **Documents and programs.** XML, HTML, JSON and Python source become trees in one call. These six functions do three
-# things, each in two ways of naming; without names, what they do is what they have in common.
+# things, each with two sets of names; without names, functions that do the same thing are alike.
 
 sources = [
     "def total(xs):\n    s = 0\n    for x in xs:\n        s += x\n    return s",

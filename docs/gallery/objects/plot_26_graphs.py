@@ -36,9 +36,9 @@ MOLECULES = {
 }
 
 # %%
-# Labels that occur in both molecules have a colour, all others are white. Without an iteration every carbon is like
-# every other. After one, atoms are distinguished by their neighbours: a ring atom that bears an oxygen, one that bears
-# a carbon, plain ring atoms, oxygens. After two, the place in the ring matters as well.
+# Labels that occur in both molecules have a colour, all others are white. Before the first iteration all carbons are
+# alike. After one, atoms are distinguished by their neighbours: a ring atom that bears an oxygen, one that bears a
+# carbon, plain ring atoms, oxygens. After two, the place in the ring matters as well.
 
 graphs, places = zip(*MOLECULES.values(), strict=True)
 S = Graphs.pack(list(graphs))
@@ -69,10 +69,10 @@ plt.show()
 print(WeisfeilerLehman(2)(S))
 
 # %%
-# Which graphs are alike depends on what is compared. Four rings of eight atoms with two oxygens at different
-# distances have the same labels, so that a histogram of labels finds no difference. Shortest paths distinguish every
-# distance from every other; refined labels also find that oxygens three bonds apart are more like those four bonds
-# apart than like neighbours, since an atom between neighbours has other surroundings.
+# Which graphs are alike depends on what is compared. Four rings of eight atoms with two oxygens at different distances
+# have the same labels, so a histogram of labels finds no difference. Shortest paths distinguish every distance from
+# every other; refined labels also find that oxygens three bonds apart are more like those four bonds apart than like
+# neighbours, since an atom between neighbours has different surroundings.
 
 rings = []
 for distance in range(1, 5):

@@ -3,8 +3,8 @@ Nodes of a graph
 ================
 
 Sometimes the samples are the nodes of one graph: members of a club, papers that cite each other, stations of a network.
-What is known of them is who is connected to whom. Kernels on nodes are functions of the Laplacian of the graph: nodes
-are alike if there are many short paths between them.
+All that is known is who is connected to whom. Kernels on nodes are functions of the Laplacian of the graph: nodes are
+alike if there are many short paths between them.
 """
 
 import matplotlib.pyplot as plt
@@ -48,7 +48,7 @@ for ax, time in zip(axes.flat, (0.5, 2.0, 8.0, 32.0), strict=True):
 plt.show()
 
 # %%
-# **Other functions of the Laplacian.** The regularised Laplacian adds over all times; the walk of p steps reaches no
+# **Other functions of the Laplacian.** The regularised Laplacian sums over all times; the walk of p steps reaches no
 # farther than p streets; commute times may be negative for nodes on opposite sides. All of them know about the bridges.
 
 figure, axes = plt.subplots(1, 3, figsize=(12, 3), layout="constrained")
@@ -99,8 +99,8 @@ machine = SVC(Diffusion(ties, 0.5), C=100.0).fit([0, 33], went[[0, 33]])
 print(f"{int((machine.predict(list(ties)) != went).sum())} of 34 are predicted wrongly")
 
 # %%
-# **How far does it spread?** The time is a parameter like others: a Gaussian process finds it by its evidence. Here
-# values were measured, with noise, at every third place of the town.
+# **How far does it spread?** The time is a parameter like any other: a Gaussian process finds it by maximising the
+# evidence. Here values were measured, with noise, at every third place of the town.
 
 rng = np.random.default_rng(0)
 nodes = list(town)

@@ -2,7 +2,7 @@
 What two texts have in common
 =============================
 
-A kernel on texts compares documents by their words: all of them, or rather the rare ones, or what the words mean in a
+A kernel on texts compares documents by their words: all of them, mainly the rare ones, or by what the words mean in a
 corpus. Thirty sentences about cooking, astronomy and football show what each of these sees.
 """
 
@@ -56,9 +56,9 @@ topic = np.repeat([0, 1, 2], 10)
 NAMES, COLOURS = ("cooking", "astronomy", "football"), ("#c8553d", "#2d5d8b", "#588157")
 
 # %%
-# **Words in common.** A kernel is a sum over words. Drawn here, for two sentences, is what each word adds to the cosine
-# of their vectors. Counts give most of it to "the"; tf-idf, whose weights ln(m / df) were learned from the thirty
-# sentences, gives nothing to words that occur everywhere, and much to those that are rare.
+# **Words in common.** A kernel is a sum over words. The figure shows, for two sentences, what each word adds to the
+# cosine of their vectors. Counts give most of it to "the"; tf-idf, whose weights ln(m / df) were learned from the
+# thirty sentences, gives nothing to words that occur everywhere, and much to those that are rare.
 
 s, t = "The moon hides the sun behind the edge of the earth", "In the night the moon rises over the sun and the earth"
 
@@ -83,9 +83,10 @@ for ax, kernel, name in zip(axes, (counts, tfidf), ("BagOfWords()", "TfIdf()"), 
 plt.show()
 
 # %%
-# **Similarities.** Of all thirty sentences: the blocks of the three topics stand out once frequent words are silent,
-# but sentences of one topic that share no word are still unlike. In the space of the three strongest directions of the
-# corpus, latent semantics, words that occur with the same words come near each other, and much of the blocks is filled.
+# **Similarities.** Among all thirty sentences, the blocks of the three topics stand out once frequent words have no
+# weight, but sentences of one topic that share no word are still unlike. In the space of the three strongest directions
+# of the corpus, latent semantics, words that occur with the same words come close to each other, and the blocks largely
+# fill up.
 
 latent = LatentSemantic(3, TfIdf(frequency="log").normalized())
 latent = latent.learn(latent.pack(documents))
@@ -103,7 +104,7 @@ plt.show()
 
 # %%
 # **The latent plane.** Documents (dots) and words (where a document of that word alone would be) in two of these
-# directions. The origin is where nothing is known: a word that the corpus does not have falls there.
+# directions. The origin is where nothing is known: a word that is not in the corpus falls there.
 
 F, _ = latent.features(latent.prepare(latent.pack(documents)))
 shown = [

@@ -23,9 +23,9 @@ from mercer.kernels.sets.subspaces import PrincipalAngles
 rng = np.random.default_rng(0)
 
 # %%
-# **All pairs, or the best partners.** The mean map adds over all pairs of members of two bags; here a line is thick if
-# the pair adds much. The pyramid match pairs members up, one with one: those that share a fine cell first, then
-# those that share a coarser one, which count half, a quarter, and so on.
+# **All pairs, or the best partners.** The mean map sums over all pairs of members of two bags; here a line is thick if
+# the pair adds much. The pyramid match pairs members up, one with one: those that share a fine cell first, then those
+# that share a coarser one, which count half, a quarter, and so on.
 
 red = np.array([[0.3, 0.4], [1.2, 2.6], [2.7, 0.9], [3.3, 3.4]])
 blue = np.array([[0.6, 0.3], [1.6, 2.3], [3.2, 0.2], [0.4, 3.6]])
@@ -94,8 +94,8 @@ for ax in axes:
 plt.show()
 
 # %%
-# **Missing pixels are distributions.** A picture with missing pixels represents all pictures that it may be: a Gaussian
-# in the space of pictures. What its pixels are on average, and how they vary together, is known from whole pictures.
+# **Missing pixels are distributions.** A picture with missing pixels represents all pictures that it could be: a
+# Gaussian in the space of pictures. The mean and covariance of its pixels are known from complete pictures.
 
 X, y = load_digits(n_class=4, return_X_y=True)
 X = X / 16.0
@@ -130,9 +130,9 @@ axes[3].legend(fontsize="small")
 plt.show()
 
 # %%
-# **Angles between subspaces, and between systems.** Sets of vectors span subspaces; principal angles do not care which
-# vectors of the subspace were seen. The same determinant compares dynamical systems: here waves of three frequencies,
-# with noise, each with a phase and an amplitude of its own.
+# **Angles between subspaces, and between systems.** Sets of vectors span subspaces; principal angles do not depend on
+# which vectors of the subspace were seen. The same determinant compares dynamical systems: here waves of three
+# frequencies, with noise, each with its own phase and amplitude.
 
 planes = [np.linalg.qr(rng.normal(size=(8, 2)))[0].T for _ in range(3)]
 spans = [rng.normal(size=(5, 2)) @ planes[i // 6] + 0.02 * rng.normal(size=(5, 8)) for i in range(18)]

@@ -24,10 +24,10 @@ def bump(at, width, length):
 
 # %%
 # **The soft alignment.** The second series is the first one with its pauses made longer and shorter. Every alignment is
-# a path through the grid of pairs of points, from the first pair to the last; it counts by how alike the points are
-# that it pairs. Drawn below: how likely it is that two points are paired if alignments are drawn by what they count.
-# With a small length scale the best alignment dominates, with a large one none stands out. The value k is that of the
-# whole series: the longer they are, the larger the length scale has to be for k to be useful.
+# a path through the grid of pairs of points, from the first pair to the last; its weight depends on how similar the
+# paired points are. Drawn below: the probability that two points are paired, if alignments are sampled in proportion to
+# their weight. With a small length scale the best alignment dominates, with a large one none stands out. The value k is
+# that of the whole series: the longer they are, the larger the length scale has to be for k to be useful.
 
 x = bump(0.25, 0.06, 60) - bump(0.45, 0.06, 60) + 0.6 * bump(0.8, 0.05, 60)
 y = bump(0.15, 0.05, 75) - bump(0.55, 0.08, 75) + 0.6 * bump(0.7, 0.05, 75) + 0.03 * rng.normal(size=75)
@@ -61,7 +61,7 @@ plt.show()
 
 # %%
 # **The order of channels.** A path in the plane: first to the right and then up, or first up and then to the right. The
-# whole displacement is the same, the signed area between the path and its chord is not. It is an iterated integral of
+# total displacement is the same, the signed area between the path and its chord is not. It is an iterated integral of
 # order two, the first thing that the signature kernel knows beyond the displacement. Speed does not matter to it.
 
 turn = np.linspace(0.0, np.pi / 2, 12)

@@ -2,8 +2,8 @@ r"""
 Similar objects ask for the same change of a model
 ==================================================
 
-A generative model :math:`p(x \mid \theta)` can be turned into a similarity of any objects that it can generate. The
-*score* of an object, :math:`g(x) = \partial_\theta \log p(x \mid \theta)`, says in which direction it would move
+A generative model :math:`p(x \mid \theta)` can be turned into a similarity between any objects that it can generate.
+The *score* of an object, :math:`g(x) = \partial_\theta \log p(x \mid \theta)`, says in which direction it would move
 the parameters. The Fisher kernel multiplies scores: objects are alike if they ask for the same change. Vectors, strings
 of any length and series with missing values are compared this way, each by a model of their own kind.
 """
@@ -45,9 +45,9 @@ plt.show()
 # %%
 # The parameters do not matter, if the information is divided out
 # ---------------------------------------------------------------
-# Had we taken the variance instead of the deviation, the second score would have another unit. The *invariant* kernel
-# :math:`g(x)^\top I^{-1} g(z)` with the Fisher information :math:`I = E[g g^\top]` does not notice. A model may be any
-# object with ``scores``.
+# Had we taken the variance instead of the deviation, the second score would have a different unit. The *invariant*
+# kernel :math:`g(x)^\top I^{-1} g(z)` with the Fisher information :math:`I = E[g g^\top]` does not notice. A model may
+# be any object with ``scores``.
 
 
 class ByVariance:
@@ -71,8 +71,9 @@ for kind in ("practical", "invariant"):
 # %%
 # Two families of strings
 # -----------------------
-# Two hidden chains of two states show the same letters equally often. In one family the states last long, in the other
-# they change at every step or two. Lengths differ from string to string, and one letter in ten was not read ("?").
+# Two hidden Markov chains with two states emit the same letters equally often. In one family the states last long, in
+# the other they change at every step or two. Lengths differ from string to string, and one letter in ten was not read
+# ("?").
 
 rng = np.random.default_rng(0)
 emissions = ((0.6, 0.3, 0.05, 0.05), (0.05, 0.05, 0.3, 0.6))
@@ -96,8 +97,8 @@ print(X[60])
 
 # %%
 # One model is learned from all strings, without their families: it has to be a compromise, and the scores say for each
-# string how it disagrees. The directions of the scores that have most variance separate the families; the numbers of
-# letters alone, which a chain of order 0 sees, do not.
+# string how it disagrees. The directions of the scores with the most variance separate the families; letter counts
+# alone, which a chain of order 0 sees, do not.
 
 contenders = {
     "MarkovChain(0): letters alone": Fisher(MarkovChain(0, missing="?")),

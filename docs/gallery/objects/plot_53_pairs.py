@@ -2,8 +2,8 @@
 Pairs: who goes with whom
 =========================
 
-Does this molecule bind to that protein, will this reader like that book, do these two people know each other? A sample
-is a pair then, and q objects make q times q samples. Their Gram matrix has q to the fourth power entries, yet it is a
+Does this molecule bind to that protein, will this reader like that book, do these two people know each other? Then a
+sample is a pair, and q objects make q times q samples. Their Gram matrix has q to the fourth power entries, yet it is a
 Kronecker product of two small matrices, and everything we need follows from these.
 """
 
@@ -25,7 +25,7 @@ rng = np.random.default_rng(0)
 
 # %%
 # **One kernel, two matrices.** Pairs are alike if both of their objects are, ``PairProduct``, or if they share one
-# object and the others are alike, ``PairSum``. Of all pairs of six objects the first has the matrix K (x) K, the second
+# object and the others are alike, ``PairSum``. On all pairs of six objects the first has the matrix K (x) K, the second
 # K (x) 1 + 1 (x) K, most of which is zero.
 
 line = Vectors.pack(np.linspace(0.0, 3.0, 6)[:, None])
@@ -45,7 +45,7 @@ plt.show()
 # %%
 # **A table with noise.** Rows and columns are two kinds of objects with one property each; the entry depends on both.
 # Ridge regression on all 6000 pairs takes two eigendecompositions, of 100 and of 60 rows. Every further ridge is nearly
-# free, and so is the error of pairs that were left out, which chooses it.
+# free, and so is the error on left-out pairs, which is used to choose it.
 
 u, v = np.sort(rng.uniform(-2, 2, 100)), np.sort(rng.uniform(-2, 2, 60))
 truth = np.sin(2.0 * u)[:, None] * np.cos(1.5 * v) + 0.5 * np.outer(u, v) * np.exp(-0.5 * u * u)[:, None]
@@ -87,9 +87,9 @@ ax.set(xlabel="pairs", ylabel="seconds", title="ridge regression on all pairs")
 plt.show()
 
 # %%
-# **Hidden links.** A graph of four communities, a fifth of whose links is hidden. The diffusion kernel of
-# what is left says how near nodes are, from which kernels on pairs predict the missing links. ``symmetric=True``:
-# a link has no direction. The usual scores count common neighbours, or multiply degrees.
+# **Hidden links.** A graph of four communities, a fifth of whose links is hidden. The diffusion kernel of the remaining
+# graph says how near nodes are; from it, kernels on pairs predict the missing links. ``symmetric=True``: a link has no
+# direction. The usual scores count common neighbours, or multiply degrees.
 
 whole = nx.planted_partition_graph(4, 30, 0.25, 0.01, seed=1)
 edges = np.array(whole.edges)

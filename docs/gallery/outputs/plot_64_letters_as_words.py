@@ -41,7 +41,7 @@ rng = np.random.default_rng(0)
 
 
 def written(word, wrong=0.2):
-    """The pixels of a word, some of them turned."""
+    """The pixels of a word, some of them flipped."""
     clean = np.array([pixels[letter] for letter in word])
     return np.abs(clean - (rng.random(clean.shape) < wrong))
 
@@ -61,7 +61,7 @@ for name, scale in (("words", 1.0), ("letters alone", 0.0)):
     print(f"{name:14s}{models[name].score(T, truth):.3f} of the letters are right")
 
 # %%
-# **One word.** Below the pixels, the probability of each letter at each position, by both.
+# **One word.** Below the pixels, the probability of each letter at each position, under both models.
 
 read = {name: ["".join(letters) for letters in model.predict(T)] for name, model in models.items()}
 i = next(i for i, word in enumerate(test) if read["words"][i] == word != read["letters alone"][i])

@@ -2,9 +2,9 @@ r"""
 Grades, and rankings within groups
 ==================================
 
-Grades have an order but no distances: the step from *poor* to *fair* need not be that from *good* to *excellent*.
-`OrdinalSVC` learns one function and the thresholds that cut it. Where judges use the grades differently, only the
-order within what one judge has seen means something, and `RankSVM` compares within groups.
+Grades have an order but no distances: the step from *poor* to *fair* need not equal that from *good* to *excellent*.
+`OrdinalSVC` learns one function and the thresholds that cut it. Where judges use the grades differently, only the order
+among the items of one judge is meaningful, and `RankSVM` compares within groups.
 """
 
 import matplotlib.pyplot as plt
@@ -34,8 +34,8 @@ left.set(xlabel="x", ylabel="function", title=f"OrdinalSVC: {model.score(X, grad
 left.legend()
 
 # %%
-# **Six judges, each with a scale of their own.** Their grades disagree, their orders do not: ranked within the judges,
-# the function follows the quality; ranked as if all had one scale, it does not.
+# **Six judges, each with their own scale.** Their grades disagree, their orders do not: ranked within the judges, the
+# function follows the quality; ranked as if all had one scale, it does not.
 
 judge = rng.integers(0, 6, size=150)
 severity, stretch = rng.normal(scale=4.0, size=6), rng.uniform(0.5, 3.0, size=6)

@@ -2,10 +2,10 @@ r"""
 Strings predicted from strings
 ==============================
 
-How is a gene copied to its transcript? From pairs of strings alone `KernelDependencyEstimation` learns it. Outputs are
-mapped to the feature space of a string kernel, their principal components are predicted from the inputs by ridge
-regression, and a string is looked for whose image is near to what was predicted. It is built letter by letter with a
-beam, so that strings which nobody has seen are found.
+How is a gene copied to its transcript? `KernelDependencyEstimation` learns this from pairs of strings alone. Outputs
+are mapped to the feature space of a string kernel, their principal components are predicted from the inputs by ridge
+regression, and a string is sought whose image is close to the prediction. It is built letter by letter with a beam
+search, so it may be a string that was never seen.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ inputs, outputs = [f"^{gene}$" for gene in genes], [f"^{text}$" for text in tran
 
 # %%
 # **How much is learned.** With more pairs, more of the variance of the outputs in their feature space is predicted, and
-# more of the strings that were left out are found, all of them letter by letter.
+# more of the held-out strings are found exactly, in every letter.
 
 counts, shares, right = (10, 20, 40, 80, 140), [], []
 for count in counts:

@@ -63,8 +63,8 @@ left.legend()
 # %%
 # Bounds
 # ------
-# What propagation says of the log-partition function is no bound. Mean field is below it, the better the larger the
-# blocks that are exact inside (here the rows); the log-determinant relaxation is above it.
+# The estimate of the log-partition function by propagation is not a bound. Mean field is a lower bound, tighter for
+# larger blocks that are treated exactly (here the rows); the log-determinant relaxation is an upper bound.
 
 rows = [[(i, j) for j in range(SIDE)] for i in range(SIDE)]
 with warnings.catch_warnings():
@@ -86,7 +86,7 @@ right.legend()
 plt.show()
 
 # %%
-# The tree of the grid has a treewidth of four, that of a grid of 30 by 30 more than thirty: then its tables do not fit,
-# `junction_tree` says so, and the approximations are what is left.
+# The tree of the grid has a treewidth of four, that of a grid of 30 by 30 more than thirty: then its tables do not fit
+# in memory, `junction_tree` says so, and only the approximations are left.
 
 print(junction_tree(network(1.0)).treewidth)

@@ -3,7 +3,7 @@ A Gaussian process before and after
 ===================================
 
 A Gaussian process is a distribution over functions. Before any data are seen its covariance function, a kernel, says
-which functions are likely; three observations rule out nearly all of them. What is left is the posterior: its mean is
+which functions are likely; a few observations rule out nearly all of them. What is left is the posterior: its mean is
 the prediction, its spread the uncertainty. After Fig. 3 of Shawe-Taylor and Sun, *Kernel methods and support vector
 machines*.
 """
@@ -20,7 +20,7 @@ y = np.array([-1.0, 0.5, 1.2, -0.3])
 
 
 def band(ax, mean, std):
-    """Shade two standard deviations about a mean."""
+    """Shade two standard deviations around a mean."""
     ax.fill_between(t[:, 0], mean - 2 * std, mean + 2 * std, color="0.85", linewidth=0)
     ax.plot(t, mean, color="k", linewidth=1)
 

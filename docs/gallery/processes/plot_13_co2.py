@@ -3,7 +3,7 @@ Carbon dioxide: a kernel written term by term
 =============================================
 
 The concentration of carbon dioxide at Mauna Loa rises, and falls and rises again with the seasons. A sum of kernels
-says so: a slow trend, a season whose shape may drift, irregularities of months, and noise. The evidence chooses all
+says so: a slow trend, a season whose shape may drift, irregularities over months, and noise. The evidence chooses all
 their parameters, and the posterior continues the curve.
 
 The file ``mauna_loa_co2_weekly.csv.gz`` is read from the folder that the environment variable ``MERCER_DATA`` names.
@@ -44,8 +44,8 @@ X, y = year[train, None], level[train]
 print(f"{name}: {train.sum()} months until {year[train].max():.1f}, {np.sum(~train)} months after it are predicted")
 
 # %%
-# The mean function is a straight line of unknown slope; each term of the kernel has a scale and lengths of its own. The
-# period of the season is known and held.
+# The mean function is a straight line of unknown slope; each term of the kernel has its own scale and length scales.
+# The period of the season is known and held fixed.
 
 kernel = 25.0 * Gaussian(30.0) + 4.0 * Periodic(1.0, 1.3) * Gaussian(90.0) + 0.4 * RationalQuadratic(1.0, 1.0)
 held = ("1__0__kernel__period",)

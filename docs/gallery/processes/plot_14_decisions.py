@@ -3,8 +3,8 @@ Decisions under uncertainty
 ===========================
 
 A Gaussian process says how uncertain it is. What to do with that depends on what errors cost: where a prediction that
-is too low costs more than one that is too high, the best prediction is not the mean. ``decide`` finds the prediction of
-least expected loss, as in Section 4.3 of Signoretto and Suykens, *Kernel Methods*.
+is too low costs more than one that is too high, the best prediction is not the mean. ``decide`` finds the prediction
+with the least expected loss, as in Section 4.3 of Signoretto and Suykens, *Kernel Methods*.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,7 @@ rng = np.random.default_rng(0)
 
 
 def observe(n):
-    """Return n places, few of them in the middle, and what was observed there."""
+    """Return n inputs, few of them in the middle, and their observations."""
     x = np.concatenate([rng.uniform(0, 3, n // 2), rng.uniform(5, 8, n - n // 2)])
     return x[:, None], np.sin(x) + 0.15 * rng.normal(size=n)
 
@@ -41,12 +41,12 @@ ax.legend(loc="lower left")
 plt.show()
 
 # %%
-# **Asymmetric costs.** A part of stock that is missing costs four times one that is left over; a level of water that is
-# underestimated costs exponentially. Any function of what comes true and what was predicted will do.
+# **Asymmetric costs.** An item missing from stock costs four times as much as one left over; the cost of
+# underestimating a water level grows exponentially. Any function of the outcome and the prediction will do.
 
 
 def stock(y, f):
-    """Cost of having f where y is asked for."""
+    """Cost of having f in stock when the demand is y."""
     return np.where(y > f, 4.0 * (y - f), f - y)
 
 
@@ -59,8 +59,8 @@ ax.legend(loc="lower left")
 plt.show()
 
 # %%
-# What is it worth? The expected cost of each decision under each loss, averaged over the line, and what it really cost
-# on new observations. Each decision is the cheapest under its own loss.
+# What is it worth? The expected cost of each decision under each loss, averaged over the line, and its actual cost on
+# new observations. Each decision is the cheapest under its own loss.
 
 X_new, y_new = observe(2000)
 new_mean, new_std = model.predict(X_new, return_std=True, include_noise=True)

@@ -3,9 +3,9 @@ Several functions at once
 =========================
 
 Regression looks for one function. Some data have two: cars in two lanes, a field that was measured with two settings
-that nobody recorded. In a mixture of Gaussian processes each sample belongs to one of several functions, and
-which one is inferred together with the functions; the number of functions is not given but found, since sticks broken
-from a Dirichlet process stay empty if they are not needed.
+that nobody recorded. In a mixture of Gaussian processes each sample belongs to one of several functions, and which one
+is inferred together with the functions; the number of functions is not given but inferred, since components of a
+Dirichlet process that are not needed stay empty.
 """
 
 import matplotlib.pyplot as plt

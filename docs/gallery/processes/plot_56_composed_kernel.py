@@ -2,12 +2,12 @@
 A kernel found for a time series
 ================================
 
-A trend, a season whose size grows, and noise: a kernel of sums and products is grown until the evidence has no more to
-gain, and its terms say what they contribute.
+A trend, a season whose size grows, and noise: a kernel of sums and products is grown until the evidence improves no
+further, and its terms say what they contribute.
 """
 
 # %%
-# The series is made here, so that the truth is known.
+# The series is simulated, so the truth is known.
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -2,9 +2,9 @@
 Gram matrices of low rank
 =========================
 
-A smooth kernel has a Gram matrix of which a few columns say nearly all. Which columns, and how many? What is left of
-the trace, tr(K - F F') / tr K, shows how good the choice was, and costs next to nothing: the diagonal of K and the
-factor F are enough. Every method below works on every kind of data, since it needs only kernel values.
+A few columns of the Gram matrix of a smooth kernel say nearly everything about it. Which columns, and how many? What is
+left of the trace, tr(K - F F') / tr K, shows how good the choice was, and costs next to nothing: the diagonal of K and
+the factor F are enough. Every method below works on every kind of data, since it needs only kernel values.
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +21,8 @@ from mercer.kernels import Gaussian, Spectrum
 rng = np.random.default_rng(0)
 
 # %%
-# **Where landmarks go.** Most samples are in one small cluster, and a few are spread. A uniform draw looks where the
-# samples are; the other methods look where something is left to explain.
+# **Where landmarks go.** Most samples are in one small cluster, and a few are spread out. A uniform draw looks where
+# the samples are; the other methods look where something is left to explain.
 
 X = np.concatenate([0.15 * rng.normal(size=(750, 2)), rng.uniform(-3, 3, size=(250, 2))])
 S, kernel = Vectors.pack(X), Gaussian(0.6)
@@ -35,8 +35,8 @@ for ax, name in zip(axes.flat, names, strict=True):
     ax.set(title=f"{name}: {100 * gram.residual_trace:.1f} % of the trace left", aspect="equal")
 
 # %%
-# **How many are needed.** What is left falls with the rank as the eigenvalues of K do, which no choice can beat. Drawn
-# pivots and sparse greedy choices come near to it.
+# **How many are needed.** The remainder falls with the rank; no choice can beat the eigenvalues of K. Random pivots and
+# sparse greedy choices come close.
 
 ranks = [5, 10, 20, 40, 80, 160]
 ways = {name: lambda r, name=name: Nystrom(r, name) for name in ("uniform", "k-means++", "rpcholesky")}
@@ -54,7 +54,7 @@ ax.legend()
 
 # %%
 # **To a tolerance.** The rank need not be known: the factor grows until no more than a given share of the trace is
-# left. Ridge regression on it gives what the whole matrix gives.
+# left. Ridge regression with it gives the same result as with the whole matrix.
 
 y = np.sin(2.0 * X[:, 0]) * np.cos(X[:, 1]) + 0.1 * rng.normal(size=len(X))
 grid = rng.uniform(-3, 3, size=(500, 2))
@@ -65,7 +65,7 @@ for tol in (1e-1, 1e-2, 1e-3, 1e-4):
     print(f"tol {tol:g}: {len(model.expansion_.samples):4d} landmarks, {off:.4f} from the exact predictions")
 
 # %%
-# **Strings in a pipeline.** The rows of F are features: a linear classifier on them is the kernel machine.
+# **Strings in a pipeline.** The rows of F are features: a linear classifier on them is a kernel machine.
 
 words = ["".join(word) for word in rng.choice(list("ACGT"), size=(600, 30))]
 label = np.array([word.count("AC") + word.count("CA") > 3 for word in words])

@@ -3,8 +3,8 @@ Sums of Gaussians in linear time
 ================================
 
 A product with the Gram matrix of a Gaussian kernel takes all pairs of samples, :math:`n^2` of them. A fast Gauss
-transform takes about :math:`n`: far samples are seen as one, by a series, and samples that are very far not at all.
-It is an approximation, with an error that is bounded before anything is computed:
+transform takes about :math:`n`: distant samples are treated together, by a series expansion, and very distant ones are
+ignored. It is an approximation, with an error that is bounded before anything is computed:
 
 .. math:: \max_i |(\tilde K v)_i - (K v)_i| \le \mathrm{tol} \sum_j |v_j|
 """
@@ -24,7 +24,7 @@ rng = np.random.default_rng(0)
 
 
 def seconds(gram, v):
-    """Return how long a product takes, the quicker of two."""
+    """Return the time of a product, the shorter of two runs."""
     taken = []
     for _ in range(2):
         began = time.perf_counter()
@@ -53,8 +53,8 @@ ax.legend()
 plt.show()
 
 # %%
-# **The tolerance is kept.** Weights of one sign, whose errors do not cancel, and four tolerances. Each dot is one of
-# the three methods, at the largest of its errors over all samples.
+# **The tolerance is kept.** Weights of one sign, whose errors do not cancel, and four tolerances. Each dot is the
+# largest error of one of the three methods over all samples.
 
 X, v = rng.normal(size=(3000, 2)), rng.random(3000)
 S, tolerances = Vectors.pack(X), np.array([1e-2, 1e-4, 1e-6, 1e-8])
@@ -69,9 +69,9 @@ ax.legend()
 plt.show()
 
 # %%
-# **Which method when.** Boxes with Hermite series for kernels of middling width in few dimensions; clusters with Taylor
+# **Which method when.** Boxes with Hermite series for kernels of medium width in few dimensions; clusters with Taylor
 # series for wide kernels, in more dimensions too; trees for narrow ones, where few samples are near. Where nothing
-# helps, all pairs are taken. The choice counts operations on some of the samples, and can be inspected.
+# helps, all pairs are taken. The choice is made by counting operations on some of the samples, and can be inspected.
 
 lengths = (0.01, 0.1, 1.0, 10.0)
 print("length scale    " + "".join(f"{length:>10g}" for length in lengths))
@@ -81,8 +81,8 @@ for d in (1, 2, 3, 6):
     print(f"{d} dimensions    " + "".join(f"{name:>10}" for name in chosen))
 
 # %%
-# **A ridge regression of 20 000 samples** by conjugate gradients: nothing of the size of a matrix exists, and
-# predictions go through the transform as well.
+# **Ridge regression on 20 000 samples** by conjugate gradients: no matrix is ever formed, and predictions go through
+# the transform as well.
 
 X = rng.uniform(-3, 3, size=(20_000, 2))
 y = np.sin(2 * X[:, 0]) * np.cos(X[:, 1]) + 0.3 * rng.normal(size=len(X))

@@ -5,8 +5,8 @@ Random features: a kernel as an average of waves
 By Bochner's theorem a stationary kernel is a mean of cosines, :math:`k(x, x') = E \cos \langle \omega, x - x' \rangle`,
 over frequencies from its spectral measure. An average over a few of them is a kernel again, and one with finitely many
 features: a million samples are then a matrix with a million rows and a thousand columns, which is read once, block by
-block. What it costs is an error, and that error is known: it falls with the root of the number of features, whatever
-the number of samples.
+block. The price is an error of known size: it falls with the square root of the number of features, whatever the number
+of samples.
 """
 
 import matplotlib.pyplot as plt
@@ -34,8 +34,8 @@ plt.show()
 # %%
 # **The error against the number of features.** Independent frequencies have the Monte-Carlo rate, with a constant that
 # can be computed: the variance of a wave is :math:`(1 + k(2t))/2 - k(t)^2`. Frequencies in orthogonal directions repel
-# each other, and those of a low-discrepancy sequence fill the space evenly, which lowers the error at no further cost.
-# Directions by Hadamard's matrix need no matrix at all: they are cheap where there are many columns. Cauchy
+# each other, and those of a low-discrepancy sequence fill the space evenly, which lowers the error at no extra cost.
+# Directions from a Hadamard transform need no matrix at all: they are cheap where there are many columns. Cauchy
 # frequencies, those of the Laplacian kernel, have no uniform directions; a polynomial kernel has a sketch instead of
 # waves.
 
@@ -76,8 +76,8 @@ real = np.linalg.norm(gram.to_dense() - K) / np.linalg.norm(K)
 print(f"relative error of K: estimated {gram.residual.entries:.4f}, real {real:.4f}")
 
 # %%
-# **Learning with features.** Ridge regression in features approaches that with the kernel; no matrix of samples by
-# samples is made.
+# **Learning with features.** Ridge regression on the features approaches that with the kernel; no n by n matrix is
+# formed.
 
 x = np.sort(rng.uniform(-8, 8, 400))[:, None]
 y = np.sin(x[:, 0]) * np.exp(-np.abs(x[:, 0]) / 6) + 0.1 * rng.normal(size=400)

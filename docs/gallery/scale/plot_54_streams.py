@@ -3,8 +3,8 @@ Data that do not fit: learning in passes
 ========================================
 
 With K = F F' of low rank, not all rows are needed at once: sums over the rows of F are enough, and these are computed
-block by block. A `Stream` gives the blocks, from arrays on disk, Parquet files or an iterator. Ridge regression takes a
-few passes over them, logistic regression and the squared hinge a few more, and memory does not grow with the rows.
+block by block. A `Stream` yields the blocks, from arrays on disk, Parquet files or an iterator. Ridge regression takes
+a few passes over them, logistic regression and the squared hinge a few more, and memory does not grow with the rows.
 """
 
 import json
@@ -29,10 +29,10 @@ def blocks(n, rows=5000):
 
 
 # %%
-# **Time and memory against the number of rows.** Figures of ten columns and 1000 landmarks on two cores, as
-# ``python -m benchmarks.scale_streams growth`` wrote them. Time grows in proportion to the rows once there are many of
-# them, along the dashed line, and slower before: some of the work is for the landmarks alone. Memory hardly grows: a
-# few numbers for each row, its target, value and coefficient. Pages of the gallery run in their own folder.
+# **Time and memory against the number of rows.** Figures for ten columns and 1000 landmarks on two cores, from
+# ``python -m benchmarks.scale_streams growth``. Time grows in proportion to the rows once there are many of them, along
+# the dashed line, and more slowly before: some of the work is for the landmarks alone. Memory hardly grows: a few
+# numbers for each row, its target, value and coefficient. Pages of the gallery run in their own folder.
 
 measured = json.loads(Path("../../../benchmarks/results/scale_streams.json").read_text())
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
@@ -52,7 +52,7 @@ left.legend()
 right.legend()
 
 # %%
-# **The same result.** Blocks of an iterator, a file that is mapped and an array in memory give the same function.
+# **The same result.** Blocks from an iterator, a memory-mapped file and an array in memory give the same function.
 
 spec = Nystrom(50)
 ridge = KernelRidge(Gaussian(1.0), alpha=1.0, gram=spec)
@@ -67,8 +67,8 @@ for name, found in values.items():
     print(f"{name:9s} differs by {np.abs(found - values['array']).max():.1e}")
 
 # %%
-# **How few passes.** The residual of logistic regression after each Newton step: it begins near, at the minimum of the
-# risk of an eighth of the rows.
+# **How few passes.** The residual of logistic regression after each Newton step: it starts close, at the minimum of the
+# risk on an eighth of the rows.
 
 logistic = KernelLogisticRegression(Gaussian(1.0), gram=spec, tol=1e-3).fit(X, y > 0.0)
 solution = logistic.solution_

@@ -2,9 +2,8 @@ r"""
 Two moons with four labels
 ==========================
 
-Four samples have a label, two hundred have none. A supervised machine sees the four alone. Manifold regularisation adds
-a graph of all samples: neighbours shall have nearly the same value, so that the boundary goes where there are no
-samples.
+Four samples have a label, two hundred have none. A supervised machine sees only the four. Manifold regularisation adds
+a graph of all samples: neighbours should have nearly the same value, so the boundary passes where there are no samples.
 """
 
 import matplotlib.pyplot as plt
@@ -34,8 +33,8 @@ def draw(ax, model, title):
 
 
 # %%
-# **With and without the others.** The third machine is transductive: it looks for the labels of the given samples with
-# which the margin is widest, as many of each class as among the labelled.
+# **With and without the others.** The third machine is transductive: it looks for the labels of the given samples that
+# make the margin widest, with the class proportions of the labelled samples.
 
 kernel = Gaussian(0.3)
 models = {
@@ -49,8 +48,8 @@ for ax, (title, model) in zip(axes, models.items(), strict=True):
 plt.show()
 
 # %%
-# **What left-out labels say of the weight of the graph**, with five of each class: the hinge loss of each label by the
-# machine without it, in closed form and at the scale that suits the function; the sample stays in the graph.
+# **What left-out labels say about the weight of the graph**, with five of each class: the hinge loss of each label
+# under the machine without it, in closed form and at the scale that suits the function; the sample stays in the graph.
 
 more = y.copy()
 for side in (0, 1):

@@ -3,7 +3,7 @@ Many kernels: weights along a path
 ==================================
 
 Which width is right, and which columns matter? Instead of choosing one kernel we give a family of them to
-``MultipleKernelClassifier``, which learns their weights together with the machine. The dearer errors are, the more
+``MultipleKernelClassifier``, which learns their weights together with the machine. The more errors cost, the more
 kernels are worth having.
 """
 
@@ -42,7 +42,7 @@ plt.show()
 
 # %%
 # **Kernels that are alike** share what they explain, and which of them gets the weight says little. The alignment of
-# their centred matrices tells which these are.
+# their centred matrices shows which these are.
 
 KernelAlignmentDisplay.from_kernels(kernels, X)
 plt.show()

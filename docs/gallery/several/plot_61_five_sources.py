@@ -2,8 +2,8 @@
 Five sources, one decision
 ==========================
 
-Of each patient we know numbers, a category, a note, a sequence and a graph. Each source has a kernel of its own, and
-``MultipleKernelClassifier`` learns what they are worth together, on rows as they come.
+For each patient we know numbers, a category, a note, a sequence and a graph. Each source has a kernel of its own, and
+``MultipleKernelClassifier`` learns what they are worth together, from rows as they come.
 """
 
 import matplotlib.pyplot as plt
@@ -39,8 +39,8 @@ table = {
 ill = risk + 0.3 * rng.normal(size=n) > 0
 
 # %%
-# **From the table to the model.** Columns of numbers, categories and texts get their kernels automatically; sequences
-# and graphs we name. All kernels are brought to one scale, learned from the training rows.
+# **From the table to the model.** Columns of numbers, categories and texts get their kernels automatically; for
+# sequences and graphs we name them. All kernels are brought to one scale, learned from the training rows.
 
 plain = {name: column for name, column in table.items() if name not in ("gene", "molecule")}
 kernels = mercer.source_kernels(plain) | {
@@ -55,7 +55,7 @@ KernelWeightsDisplay.from_estimator(model)
 plt.show()
 
 # %%
-# **Which source carried the decision?** For each new patient the parts of the decision value, one for each source. The
+# **Which source carried the decision?** For each new patient, the parts of the decision value, one per source. The
 # molecule, which has nothing to do with the illness, hardly moves it.
 
 parts = model.contributions(test)[:12]

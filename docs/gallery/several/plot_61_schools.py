@@ -3,8 +3,8 @@ Many schools, few pupils each
 =============================
 
 Each school has a line of its own, but the lines are alike. A machine for each school has too few pupils, one machine
-for all sees no school. The kernel :math:`(\rho + (1 - \rho) [t = t']) \, k(x, x')` lies between: a function that all
-share, and a correction for each. The share :math:`\rho` is chosen by leaving out one pupil at a time.
+for all ignores the schools. The kernel :math:`(\rho + (1 - \rho) [t = t']) \, k(x, x')` lies in between: a function
+shared by all, and a correction for each. The share :math:`\rho` is chosen by leaving out one pupil at a time.
 """
 
 import matplotlib.pyplot as plt

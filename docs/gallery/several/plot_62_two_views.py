@@ -2,8 +2,8 @@ r"""
 Two views of each sample
 ========================
 
-A page has words and links, a person a face and a voice. Two machines, one for each view, may be taught to agree: SVM-2K
-pays for disagreement on labelled samples, co-regularisation on samples without a label too.
+A page has words and links, a person a face and a voice. Two machines, one for each view, can be trained to agree:
+SVM-2K pays for disagreement on labelled samples, co-regularisation on samples without a label too.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ X = np.hstack([first + 0.15 * rng.normal(size=(n, 2)), second])
 kernels = Gaussian(0.5).on([0, 1]), Gaussian(1.0).on([2, 3])
 
 # %%
-# **Disagreement costs.** The more it costs, the nearer are the values of both views.
+# **Disagreement costs.** The more it costs, the closer are the values of the two views.
 
 some = np.arange(60)
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), sharex=True, sharey=True, layout="constrained")

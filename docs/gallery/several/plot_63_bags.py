@@ -3,7 +3,7 @@ Bags, and the instance that decided
 ===================================
 
 A molecule has many shapes and smells if one of them fits; an image shows an elephant if one of its parts does. Labels
-are known of bags alone. A set kernel compares bags as wholes; mi-SVM and MI-SVM look for the instances that decide.
+are known only for bags. A set kernel compares bags as wholes; mi-SVM and MI-SVM look for the instances that decide.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +20,8 @@ for bag, label in zip(bags, labels, strict=True):
         bag[0] = rng.normal(size=2) * 0.3 + 3.5  # one instance of a positive bag is special
 
 # %%
-# **Three machines.** Values of all instances in the background; in each positive bag the instance of the largest value
-# has a ring.
+# **Three machines.** The background shows the values of instances; in each positive bag the instance with the largest
+# value is ringed.
 
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
 grid = np.stack(np.meshgrid(np.linspace(-5, 6, 80), np.linspace(-5, 6, 80)), axis=-1).reshape(-1, 2)
