@@ -2,7 +2,7 @@ r"""
 Letters read as words
 =====================
 
-Letters of five by four pixels, half of whose pixels may be wrong, are hard to read one by one. Words say more: after a
+Letters of five by four pixels, each wrong with probability 0.2, are hard to read one by one. Words say more: after a
 *q* comes a *u*. A conditional random field scores each letter by a Gaussian kernel on its pixels, and each pair of
 neighbours by a weight; sums over all readings of a word take one pass forward and one backward.
 """
