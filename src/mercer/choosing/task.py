@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
-import mercer.choosing  # names of packages are imported when they are used
+import mercer.choosing  # packages load their names on first use
 import mercer.gram
 import mercer.selection
 from mercer.arguments import answer_of
@@ -36,14 +36,14 @@ from mercer.spec import constraints_of, free_names
 
 __all__ = ["Task", "case_of", "on_kernel"]
 
-_EACH = 4  # first points for every parameter
-_COARSE = 36  # candidates of a coarse grid, from the best of which derivatives lead on
+_EACH = 4  # initial points per parameter
+_COARSE = 36  # candidates of the coarse grid whose best starts the descent
 Bounds = dict[str, tuple[float, float]]
 
 
 @dataclass(frozen=True)
 class _Score:
-    """A user's function of scores, whose answers are checked."""
+    """A user's scoring function, whose results are checked."""
 
     function: Callable[..., Any]
 
@@ -90,14 +90,14 @@ class Task:
         self.seen = SeenValues(self._file())
 
     def _file(self) -> SeenFile | None:
-        """Return where values are kept; scores of folds have a file of their own kind."""
+        """Return the file that keeps values; scores of folds have a file format of their own."""
         if self.effort.checkpoint is None:
             return None
         stamp = digest(self.estimator, self.criterion, self.X, np.asarray(self.y))
         return SeenFile(self.effort.checkpoint, stamp)
 
     def tell(self, share: float) -> None:
-        """Tell the user which share is done."""
+        """Report the share that is done."""
         if self.progress is not None:
             answer_of(self.progress, min(1.0, share), who="progress", takes="the share that is done")
 
@@ -137,7 +137,7 @@ class Task:
         return params, values
 
     def _each_kernel(self, groups: list[list[int]], params: list[dict[str, Any]]) -> Iterator[tuple[list[int], Floats]]:
-        """Yield groups with their criterion, here or by workers, until time is up."""
+        """Yield groups with the values of their criterion, computed here or by workers, until time is up."""
         parts = [[params[i] for i in places] for places in groups]
         if self.at is None:
             for places, part in zip(groups, parts, strict=True):
@@ -158,7 +158,7 @@ class Task:
         warn_caller("The search was interrupted; the best of what was seen until then is kept.", UserWarning)
 
     def _cross_validated(self, grid: Any, params: list[dict[str, Any]], *, kept: bool = True) -> Floats:
-        """Return mean scores; `kept` says whether those of folds go to the file."""
+        """Return mean scores; `kept` says whether scores of folds are written to the file."""
         criterion = self.criterion
         assert isinstance(criterion, CrossValidation)
         left = None if self.clock.max_time is None else max(self.clock.max_time - self.clock.seconds, 1e-3)
@@ -193,7 +193,7 @@ class Task:
         return self._by_improvement(bounds)
 
     def _by_slope(self, bounds: Bounds) -> tuple[list[dict[str, Any]], Floats] | None:
-        """Minimise by derivatives, from the best of a few candidates; None if there are none for these parameters."""
+        """Minimise by derivatives, from the best of a coarse grid; None if these parameters have no derivatives."""
         model = fresh(self.estimator, {name: float(np.sqrt(low * high)) for name, (low, high) in bounds.items()})
         if not isinstance(model.kernel, Kernel):
             return None
@@ -239,7 +239,7 @@ class Task:
         return params[int(np.nanargmax(values) if self.criterion.greater else np.nanargmin(values))]
 
     def _by_improvement(self, bounds: Bounds) -> tuple[list[dict[str, Any]], Floats]:
-        """Try points of the logarithmic cube, the later ones where a Gaussian process expects most."""
+        """Try points on logarithmic scales, the later ones where a Gaussian process expects most improvement."""
         based = importlib.import_module("mercer.choosing.model_based")
         names, calls, random_state = sorted(bounds), self.effort.calls, self.effort.random_state
         low, high = (np.log([bounds[name][end] for name in names]) for end in (0, 1))
@@ -254,7 +254,7 @@ class Task:
                     self.complete = False
                     break
                 if call == first and not np.isfinite(values[:call]).any():
-                    break  # nothing can be learned from points that all fail, as they do on data that are no numbers
+                    break  # all points failed, as on data that are not numbers: nothing can be learned from them
                 if call >= first:
                     U = np.vstack([U, based.next_point(U, sign * values[:call], random_state + call)])
                 point = np.exp(low + (high - low) * U[call])
@@ -285,7 +285,7 @@ class Task:
                     finally:
                         self.progress = kept
                 return float(on_kernel(self.criterion, self.estimator, self.X, self.y, [params])[0])
-            except (MercerError, np.linalg.LinAlgError):  # a wall: the process learns that it is bad there
+            except (MercerError, np.linalg.LinAlgError):  # a wall: the process learns to stay away
                 return np.nan
 
 
@@ -294,7 +294,7 @@ def on_kernel(criterion: Criterion, estimator: Any, X: Any, y: Any, params: list
     first = fresh(estimator, params[0])
     first._check_parameters()
     models, limits = [first], constraints_of(type(first))
-    for given in params[1:]:  # a clone and a check of all would take longer than a small matrix
+    for given in params[1:]:  # cloning and checking each would take longer than a small matrix
         model = object.__new__(type(first))
         ridges = {name: value for name, value in given.items() if is_ridge(name)}
         vars(model).update(vars(first), **ridges)
@@ -306,7 +306,7 @@ def on_kernel(criterion: Criterion, estimator: Any, X: Any, y: Any, params: list
 
 
 def case_of(models: list[Any], X: Any, y: Any) -> Case:
-    """Return models with the matrix of the kernel they share, if there is a target for each sample."""
+    """Return models with the kernel and the data they share, after checking that each sample has a target."""
     S, kernel = models[0]._pack(X)
     y = np.asarray(y)
     if y.ndim not in (1, 2) or len(y) != len(S):

@@ -217,7 +217,7 @@ def _gram(data: Dataset, kernel: Any, request: Request) -> dict[str, Any]:
 
 
 def gram_figures(K: Floats, n: int) -> dict[str, Any]:
-    """Return figures that show whether a matrix can be a Gram matrix, and how well it can be solved with.
+    """Return figures that show whether a matrix can be a Gram matrix, and how well conditioned it is.
 
     Examples
     --------

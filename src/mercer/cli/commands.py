@@ -36,7 +36,7 @@ FILE = _File(path_type=Path, allow_dash=False)
 
 
 class _Command(click.Command):
-    """A command that refuses an option given twice, of which the first would be lost without a word."""
+    """A command that refuses an option given twice, of which the first would be silently lost."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments."""

@@ -50,7 +50,7 @@ class Request(Reading):
 
 
 class Compared(NamedTuple):
-    """Two files and what a test says of them."""
+    """Two files and the result of a test of them."""
 
     result: Any
     first: Dataset

@@ -200,7 +200,7 @@ def fitted(terminal: Terminal, request: Request, files: list[Path]) -> tuple[dic
 
 
 def tested(request: Request, outcome: Outcome) -> dict[str, float]:
-    """Score the model on the samples of --test, which had no part in anything."""
+    """Score the model on the samples of --test, which took no part in anything before."""
     predicting = importlib.import_module("mercer.cli.predict")  # which no other fit needs
     known = outcome.model.data_
     if known["task"] is None:
@@ -364,7 +364,7 @@ def _unconverged(caught: list[warnings.WarningMessage], allowed: bool) -> list[s
                 "as it is with --allow-partial."
             )
     ours = [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
-    # of those that differ in numbers only, as each fold says it of its own rows, the last, which is of all rows
+    # folds repeat a warning with numbers of their own: the last one is kept, which is about all rows
     return list({re.sub(r"[0-9a-f]{16}|[0-9.]+", "#", message): message for message in ours}.values())
 
 

@@ -113,7 +113,7 @@ def as_asked(request: Any, problem: Problem, estimator: Any, clock: Clock, termi
             checked = cross_validated(budgeted, S, y, pairs, watch, rows.weights, request.metric)
         method = said(request.folds, pairs, rows)
         found = _found(estimator, task, y, checked, request.metric)
-        # the report knows no groups and no time, and takes these predictions
+        # the report does not know groups and times, so it takes these predictions
         if y is not None and checked.predictions is not None and (rows.groups is not None or rows.time is not None):
             held = Held(checked.rows, y[checked.rows], checked.predictions, None)
     _fit(_budgeted(estimator, request, clock), X, y, request, terminal, rows.weights)

@@ -250,7 +250,7 @@ def pose(
     drop : bool
         Whether rows that miss a value are left out rather than refused.
     unknown : bool, default False
-        Whether a target that is missing is one that is not known, of a column of the data.
+        Whether values missing in the column of the target are unknown targets, to be kept.
     fill : bool, default False
         Whether the model fills in what is missing, but for tables of texts alone.
     """
@@ -297,7 +297,7 @@ def takes_unknown(estimator: Any) -> bool:
 
 
 def is_known(estimator: Any, y: Array) -> Bools:
-    """Return which targets are known: not missing, and not what an estimator takes for a label that is not known."""
+    """Return which targets are known: neither missing nor the label by which an estimator marks unknown ones."""
     known = np.array([value is not None and value == value for value in y], dtype=bool)
     mark = getattr(estimator, "unlabelled", None)
     return known if mark is None else known & (y != mark)

@@ -116,11 +116,11 @@ def cross_validated(
     y : (n,) array or None
     pairs : sequence of (rows to learn from, rows to predict)
     monitor : callable
-        Told the share that is done.
+        Called with the share that is done.
     weights : (n,) array, optional
-        Of the samples in the fit; in the scores all count once.
+        Weights of the samples in the fit; in the scores all count once.
     metric : str, optional
-        A name of scikit-learn's scorers.
+        The name of a scikit-learn scorer.
     """
     guesses, found, measured = [], [], []
     scorer = None if metric is None else get_scorer(metric)

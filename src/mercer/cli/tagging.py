@@ -17,7 +17,7 @@ from mercer.kernels import Spectrum
 
 __all__ = ["default_tagger", "held_out_scores", "require_tagger", "word_columns"]
 
-_SHARE = 5  # a fifth of the sentences judge
+_SHARE = 5  # a fifth of the sentences are held out
 
 
 def default_tagger() -> tuple[Any, str]:

@@ -70,7 +70,7 @@ class Terminal:
         click.echo(clean(f"Warning: {text}"), err=True)
 
     def tried(self, candidate: Any) -> None:
-        """Be told of a candidate that was scored; a terminal shows all of them at the end."""
+        """Take note of a scored candidate; a terminal shows all of them at the end."""
 
     def result(self, data: Mapping[str, Any], text: str | Callable[[], str]) -> None:
         """Print the result: the data as JSON, or the text."""

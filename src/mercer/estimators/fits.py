@@ -3,13 +3,13 @@
 A run is cut into stages (the Gram matrix, the solver); each reports its progress, and the whole is reported to
 callbacks as a hundred steps. A callback that answers true, or a clock that has run out, stops the stage.
 
-A model keeps what it needs to predict. Of the training data it is known only where they are: by weak references, which
-keep nothing alive, are not copied or saved with the model, and answer only if the data are still as they were.
+A model keeps what it needs to predict. It refers to its training data only weakly: the references keep nothing alive,
+are not copied or saved with the model, and give the data only if these have not changed.
 
 If y becomes a y + b, the process that describes it is a f + b: sizes of kernels and noises are multiplied by a^2, all
 other parameters stay. A search finds that if its starts and bounds, which `Units` gives, are multiplied by a^2 too, and
-if it measures the evidence from that of white noise: log p(y) alone falls by W log a, W the sum of the weights, and
-what is small beside it depends on a.
+if it measures the evidence relative to that of white noise: log p(y) alone falls by W log a, W the sum of the weights,
+and what is negligible beside it would depend on a.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ __all__ = [
 ]
 
 STEPS = 100
-WHITE = 1e-2  # log evidence by which a process must be better than white noise, to be more than that
+WHITE = 1e-2  # log evidence by which a process must exceed white noise to count as more than that
 NOISE = 0.1  # where its search starts, as a share of the variance of y
 _LEAST, _MOST = 1e-8, 10.0  # the noise, as a share of the variance
-_AROUND = 1e5  # how far a number that was given may go
+_AROUND = 1e5  # how far a given number may move
 _CALLBACK_STATE = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
 
 
@@ -253,7 +253,7 @@ class Training(NamedTuple):
     samples : Samples
         Those that count, m of n: their weight is not zero.
     values : (m,) or (m, k) array
-        Their targets as numbers, of classes the codes; zeros where there are none.
+        Their targets as numbers, for classes their codes; zeros where there are none.
     weight : (m,) array
     used : (m,) array of int
         Their places among all that were given.
@@ -300,7 +300,7 @@ def fitting(
     """
     with whole(estimator):
         estimator._check_parameters()
-        vars(estimator).pop("candidates_", None)  # the note of a search whose fit this is not
+        vars(estimator).pop("candidates_", None)  # the note of an earlier search
         run = Run(estimator)
         packed, kernel = (pack or estimator._pack)(X)
         values = np.zeros(len(packed))
@@ -401,7 +401,7 @@ _seen: weakref.WeakKeyDictionary[Any, _Seen] = weakref.WeakKeyDictionary()
 
 
 def remember(estimator: Any, X: Any, y: Any) -> None:
-    """Keep where the training data are, if they can be referred to without keeping them alive: lists cannot.
+    """Keep weak references to the training data, if they allow them: lists do not.
 
     Examples
     --------
@@ -433,7 +433,7 @@ def recall(estimator: Any) -> tuple[Any, Any] | None:
 
 
 def _mark(data: Any) -> bytes:
-    """Return a mark of some numbers of an array, by which it is seen if all of them were changed; b"" for the rest."""
+    """Return a digest of some numbers of an array, which shows if all of them were changed; b"" for other data."""
     array = data if isinstance(data, np.ndarray) else getattr(data, "data", None)  # the entries of a sparse matrix
     if not isinstance(array, np.ndarray) or array.dtype.hasobject:
         return b""
@@ -478,7 +478,7 @@ class Units:
         total = w.sum(axis=0)
         mean = np.zeros(y.shape[1])
         left = np.where(seen, y, 0.0)
-        for _ in range(2 if centred else 0):  # the second time takes away what rounding has left of a large mean
+        for _ in range(2 if centred else 0):  # the second pass removes what rounding left of a large mean
             step = np.einsum("ij,ij->j", share, left) / share.sum(axis=0)
             mean, left = mean + step, np.where(seen, y - (mean + step), 0.0)
         largest = np.abs(left).max(axis=0, initial=0.0)  # squares of small numbers vanish
@@ -522,14 +522,14 @@ def sizes(kernel: Kernel) -> dict[str, float]:
 
 
 def warn_of_search(held: Mapping[str, float], moved: Mapping[str, float], gain: float, kernel: Kernel) -> None:
-    """Warn of parameters at their bounds, and of an evidence that is that of white noise.
+    """Warn of parameters at their bounds, and of an evidence no larger than that of white noise.
 
     Parameters
     ----------
     held, moved : mapping of name to float
         Parameters at a bound, and all that were moved; see `moved_parameters`.
     gain : float
-        Log evidence less that of white noise of the best variance; infinite where that is not known.
+        Log evidence minus that of white noise of the best variance; infinite where that is not known.
     kernel : Kernel
         What was found.
     """

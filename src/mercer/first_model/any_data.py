@@ -79,20 +79,20 @@ def automatic(
     groups : (n,) array, optional
         Rows of one group, such as those of one patient, are never on both sides of a split.
     time : (n,) array of numbers, dates or texts that sort, optional
-        What is predicted in folds is later than what is learned from, and the rows held out are the latest.
+        Rows predicted in folds are later than those learned from, and the rows held out are the latest.
     scoring : str, optional
-        A name of scikit-learn's scorers, by which candidates are compared and the score is said. None is "accuracy" or
-        "r2".
+        The name of a scikit-learn scorer, by which candidates are compared and the score is reported. None is
+        "accuracy" or "r2".
     max_time : float, optional
-        Seconds for the choice and the fit. Comparisons end when half of them have passed, and the story says so; None
-        is as if 60 were given, but for the fit, which then takes as long as it takes. A `TimeBudgetError` is raised if
-        they end before a model is chosen; the fit has what is left of them as the ``max_time`` of the model.
+        Seconds for the choice and the fit. Comparisons end after half of them, and the story says so; None compares as
+        if 60 were given, and does not limit the fit. A `TimeBudgetError` is raised if time is up before a model is
+        chosen; the fit gets the remaining time as the ``max_time`` of the model.
 
     Returns
     -------
     model : estimator
         Fitted to all samples: KernelRidge or SVR (see `predict_interval`), SVC,
-        KernelLogisticRegression or LSSVC, with probabilities. It tells, also after `mercer.save` and `mercer.load`:
+        KernelLogisticRegression or LSSVC, with probabilities. It keeps, also after `mercer.save` and `mercer.load`:
 
         ``story_``, a list of sentences that say what was done;
         ``leaderboard_``, a list of what was tried, the best first, each with ``name``, ``score``, ``standard_error``,

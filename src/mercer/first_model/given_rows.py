@@ -20,7 +20,7 @@ FOLDED = 300  # rows up to which all are held out in turn; of more, a quarter
 PARTS = 4
 MOST_HELD = 2000  # rows; a standard error of one per cent needs no more
 ALONE = 0.5  # of the rows: more classes than that have about one row each
-FEW = 10  # rows, of which nothing is said
+FEW = 10  # rows; with fewer, targets are not questioned
 
 Pair = tuple[Indices, Indices]
 
@@ -37,7 +37,7 @@ class Given:
     time : (n,) array of int or None
         The place of each row in time; what is held out is later than what is learned from.
     scoring : str
-        A name of scikit-learn's scorers.
+        The name of a scikit-learn scorer.
     """
 
     weight: Floats | None = None
@@ -126,7 +126,7 @@ def _is_enough(y: Array, task: str) -> bool:
 
 
 def _blocks(time: Indices, count: int) -> Indices:
-    """Return which of this many stretches of time each row is in; rows of one time are in the same."""
+    """Return which of this many intervals of time each row is in; rows of equal times share one."""
     before = np.searchsorted(np.sort(time), time, side="left")
     return np.minimum(before * count // len(time), count - 1)
 

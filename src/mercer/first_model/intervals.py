@@ -41,12 +41,11 @@ def predict_interval(model: Any, X: Any, *, level: float = 0.9) -> Floats:
 
     Notes
     -----
-    For rows drawn like those of training, in any order, an interval of the function that was fitted without the
-    rows held out contains the target with a probability between level and level + 1 / (m + 1), whatever the law of the
-    data is.
-    The model was fitted to these rows as well, so that its own errors are rather smaller. All intervals have the same
-    width; where the noise differs, they are too wide in some places and too narrow in others. With groups, or over
-    time, the promise holds as far as new groups and later times are like those that were held out.
+    For rows exchangeable with those of training, an interval of the function that was fitted without the rows held out
+    contains the target with a probability between level and level + 1 / (m + 1), whatever the distribution of the data.
+    The model itself was fitted to these rows as well, so its errors tend to be smaller. All intervals have the same
+    width; where the noise varies, they are too wide in some places and too narrow in others. With groups, or over time,
+    this holds as far as new groups and later times are like those held out.
 
     Examples
     --------

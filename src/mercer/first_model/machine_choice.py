@@ -1,7 +1,7 @@
-"""A kernel and a machine for rows of any kind, by what they predict of rows that are left out.
+"""A kernel and a machine for rows of any kind, chosen by their predictions for rows left out.
 
 Machines of several families are compared in the same folds, first on some of the rows, the best of them on more. The
-rows that say how good the model is take no part in any of that.
+rows that measure how good the model is take no part in any of that.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Pace:
 
     @classmethod
     def of(cls, clock: Clock) -> Pace:
-        """Return that of a clock, which need not have a limit."""
+        """Return the pace for a clock, which need not have a limit."""
         return cls(clock, COMPARING * (USUAL if clock.max_time is None else clock.max_time))
 
     @property
@@ -101,7 +101,7 @@ class Chosen:
     steps: list[str]
 
     def tell(self, model: Any, story: Sequence[str]) -> None:
-        """Let a fitted model know how it was found and how good it is; a model file keeps that."""
+        """Record on a fitted model how it was found and how good it is; a model file keeps that."""
         low = getattr(model, "residual_trace_", None)
         rank = [] if low is None else [f"K of all rows by {model.gram_!r}, which leaves {low:.2g} of its trace out"]
         model.story_ = [*story, *self.steps, *rank]
@@ -137,8 +137,8 @@ class _Picked:
     steps: list[str]
 
 
-def unheard(tried: Tried) -> None:
-    """Tell nobody."""
+def ignore(tried: Tried) -> None:
+    """Report a candidate to nobody."""
 
 
 def choose(
@@ -148,7 +148,7 @@ def choose(
     given: Given,
     watch: Watch,
     pace: Pace = UNHURRIED,
-    told: Callable[[Tried], None] = unheard,
+    on_scored: Callable[[Tried], None] = ignore,
 ) -> Chosen:
     """Choose for rows; the score is that of rows which took no part in the choice.
 
@@ -162,23 +162,23 @@ def choose(
         Called with the share that is done; may raise.
     pace : Pace
         How long it may take.
-    told : callable
-        Called with each candidate when it has been scored, in whichever part of the rows.
+    on_scored : callable
+        Called with each candidate once it has been scored, on whichever rows.
     """
     require_target(y, task)
     if given.weight is not None and not given.weight.all():
         counted = np.flatnonzero(given.weight > 0.0)
-        chosen = choose(source.take(counted), y[counted], task, given.take(counted), watch, pace, told)
+        chosen = choose(source.take(counted), y[counted], task, given.take(counted), watch, pace, on_scored)
         return replace(chosen, held=replace(chosen.held, rows=counted[chosen.held.rows]))
     try:
-        return _chosen(source, y, task, given, watch, pace, told)
+        return _chosen(source, y, task, given, watch, pace, on_scored)
     except TimeBudgetError:
-        watch(1.0)  # which says it of the time of the whole
+        watch(1.0)  # raises the error of the whole time limit
         raise
 
 
 def _chosen(
-    source: Source, y: Array, task: str, given: Given, watch: Watch, pace: Pace, told: Callable[[Tried], None]
+    source: Source, y: Array, task: str, given: Given, watch: Watch, pace: Pace, on_scored: Callable[[Tried], None]
 ) -> Chosen:
     """Choose for rows that all count."""
     centre, unit = _scale(y, given) if task == "regression" else (0.0, 1.0)
@@ -187,13 +187,13 @@ def _chosen(
     parts, said, picked = len(pairs) + (len(pairs) != 1), [], None
     for part, (kept, out) in enumerate(pairs):
         some, values, own = source.take(kept), y[kept], given.take(kept)
-        picked = _pick(some, compared[kept], aim, own, _part_of(watch, part, parts), pace, told)
+        picked = _pick(some, compared[kept], aim, own, _part_of(watch, part, parts), pace, on_scored)
         model = picked.best.model(picked.found.kernels[picked.best.place], aim)
         said.append(_predicted(model, some, values, own.weight, source.take(out), np.unique(y), pace))
     if len(pairs) == 1 and picked is not None:
         kernel = source.again(picked.found, picked.best.place)
     else:
-        picked = _pick(source, compared, aim, given, _part_of(watch, parts - 1, parts), pace, told)
+        picked = _pick(source, compared, aim, given, _part_of(watch, parts - 1, parts), pace, on_scored)
         kernel = picked.found.kernels[picked.best.place]
     watch(1.0)
     held, method = _held(pairs, said, y, given)
@@ -219,7 +219,7 @@ def _part_of(watch: Watch, part: int, parts: int) -> Watch:
 def _predicted(
     model: Any, some: Source, y: Array, weight: Floats | None, new: Source, classes: Array, pace: Pace
 ) -> tuple[Array, Floats | None]:
-    """Fit a model to some rows, and return predictions of others, with the probabilities of all classes."""
+    """Fit a model to some rows, and return predictions for others, with the probabilities of all classes."""
     more = {} if weight is None else {"sample_weight": weight}
     fresh: Any = clone(model)
     model = fresh.set_params(max_time=pace.left()).fit(some.data(model.kernel), y, **more)
@@ -235,7 +235,7 @@ def _predicted(
 def _held(
     pairs: Sequence[tuple[Indices, Indices]], said: Sequence[tuple[Array, Floats | None]], y: Array, given: Given
 ) -> tuple[Held, str]:
-    """Join what was said of the parts, and say which rows they are."""
+    """Join the predictions of the parts, and say which rows they are for."""
     if not pairs:
         return Held(np.zeros(0, dtype=np.intp), y[:0], y[:0], None), "not validated"
     rows = np.concatenate([out for _, out in pairs])
@@ -255,11 +255,11 @@ def _pick(
     given: Given,
     watch: Watch,
     pace: Pace,
-    told: Callable[[Tried], None] = unheard,
+    on_scored: Callable[[Tried], None] = ignore,
 ) -> _Picked:
     """Choose a kernel and a machine by these rows."""
     found = source.find(y, aim.task, given, lambda share: watch(0.6 * share))
-    board = _compared(source, found, y, aim, given, lambda share: watch(0.6 + 0.4 * share), pace, told)
+    board = _compared(source, found, y, aim, given, lambda share: watch(0.6 + 0.4 * share), pace, on_scored)
     best = board[0]
     counted = len({one.family.name for one in board})
     kernels = f"{len(found.kernels)} kernels and " if len(found.kernels) > 1 else ""
@@ -280,12 +280,12 @@ def _compared(
     given: Given,
     watch: Watch,
     pace: Pace,
-    told: Callable[[Tried], None] = unheard,
+    on_scored: Callable[[Tried], None] = ignore,
 ) -> list[_Candidate]:
     """Return candidates, the best first: all of them on some rows, the best of these on more."""
     options, kernels = families(aim, y), found.kernels
     few = some_rows(len(y), COARSE)
-    trial = _Trial(source.take(few), y[few], aim.task, given.take(few), found.labels, pace, told)
+    trial = _Trial(source.take(few), y[few], aim.task, given.take(few), found.labels, pace, on_scored)
     places, board = list(range(len(kernels))), []
     if len(kernels) > KEPT:
         board = trial.run(options[:1], kernels, places, lambda share: watch(0.3 * share))
@@ -297,7 +297,7 @@ def _compared(
     board.sort(key=lambda one: -one.tried.score)
     more = some_rows(len(y), ROWS)
     if len(more) > 1.5 * len(few) and not pace.late:
-        trial = _Trial(source.take(more), y[more], aim.task, given.take(more), found.labels, pace, told)
+        trial = _Trial(source.take(more), y[more], aim.task, given.take(more), found.labels, pace, on_scored)
         finalists = _finalists(board)
         again = trial.repeat(finalists, kernels, lambda share: watch(0.7 + 0.3 * share))
         board = sorted(again, key=lambda one: -one.tried.score) + [
@@ -339,7 +339,7 @@ class _Trial:
     given: Given
     labels: Sequence[str]
     pace: Pace
-    told: Callable[[Tried], None] = unheard
+    on_scored: Callable[[Tried], None] = ignore
 
     def run(
         self, options: Sequence[Family], kernels: Sequence[Kernel], places: Sequence[int], watch: Watch
@@ -367,7 +367,7 @@ class _Trial:
         return found
 
     def unjudged(self, family: Family, kernel: Kernel) -> _Candidate:
-        """Return a candidate that no row was left for."""
+        """Return a candidate without a score, where no row can be left out."""
         grid = family.grid(kernel, self.source.data(kernel), self.y)
         params = {name: values[len(values) // 2] for name, values in grid.items()}
         tried = Tried(self._name(family, params, 0), np.nan, np.nan, 0.0, len(self.y))
@@ -390,7 +390,7 @@ class _Trial:
         more = {} if self.given.weight is None else {"sample_weight": self.given.weight}
         begun = time.perf_counter()
         with warnings.catch_warnings(), serial_blas():
-            warnings.simplefilter("ignore")  # the model that is taken says what there is to say when it is fitted
+            warnings.simplefilter("ignore")  # the chosen model gives its warnings when it is fitted
             try:
                 search.fit(self.source.data(kernel), self.y, **more)
             except (ValueError, ArithmeticError):
@@ -411,7 +411,7 @@ class _Trial:
                 error = standard_error(values) if len(values) > 1 else np.nan
                 name = self._name(family, params, place)
                 out.append(_Candidate(family, place, params, Tried(name, mean, error, seconds, len(self.y)), values))
-                self.told(out[-1].tried)
+                self.on_scored(out[-1].tried)
         return out
 
 

@@ -17,7 +17,7 @@ from mercer.selection.automatic import RIDGES
 
 __all__ = ["Aim", "Family", "families", "usual"]
 
-MOST_PAIRED = 20  # classes; beyond, each pair of them as a problem takes too long
+MOST_PAIRED = 20  # classes; with more, one problem per pair takes too long
 MOST_MARGIN = 20_000  # rows of a support vector machine, beyond which it takes minutes
 MOST_EXACT = 10_000  # rows of least squares without approximation
 WORK = 1e11  # multiplications that a fit of low rank may take
@@ -40,7 +40,7 @@ class Aim:
 
     @property
     def gram(self) -> Any:
-        """How least squares hold K: None, or of many rows by landmarks."""
+        """How least squares hold K: None, or by landmarks for many rows."""
         if self.n <= MOST_EXACT:
             return None
         rank = int(np.clip(np.sqrt(WORK / self.n), *RANKS))

@@ -24,7 +24,7 @@ from mercer.spec import derived
 __all__ = ["Dense", "Tiles", "exact_choice", "exact_spec"]
 __public__ = ["Dense", "Tiles"]
 
-_MANY = 256  # rows from which two passes over a matrix are quicker than one by pairs of places
+_MANY = 256  # rows from which two passes over a matrix are quicker than one over pairs of positions
 
 
 class Dense(GramSpec):

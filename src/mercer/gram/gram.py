@@ -56,7 +56,7 @@ _OFFERED: dict[tuple[type, type], bool] = {}  # whether objects of a class have 
 
 
 class Capability(type(Protocol)):
-    """Metaclass of protocols whose methods belong to classes: each class is asked once, not each object."""
+    """Metaclass of protocols whose methods belong to classes: each class is checked once, not each object."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         key = cls, type(instance)
@@ -371,7 +371,7 @@ class Status(Enum):
     STALLED = "Rounding keeps the tolerance out of reach: loosen tol, regularise more strongly, or scale the samples."
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.value,)  # skops asks this, not __reduce_ex__
+        return type(self), (self.value,)  # skops calls this, not __reduce_ex__
 
     @property
     def converged(self) -> bool:

@@ -58,7 +58,7 @@ class Use:
     reach: float | None = None
 
 
-_FEW = 2**16  # numbers of points whose operand is kept with them
+_FEW = 2**16  # entries of points whose operand is kept with them
 _RIGHT: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()  # points -> base -> operand
 
 
@@ -272,9 +272,9 @@ class Comparison:
         return Recipe(base.kind, *sides, use, comparable_norms(*sides) if related else None)
 
     def _beside(self, A: Vectors, B: Vectors, base: Base) -> tuple[Any, Any] | None:
-        """Return the operands of distances to few points that nobody else can write to, whose own is kept.
+        """Return the operands of distances to few points that nobody else can write to; theirs is kept.
 
-        A model asked about one row after another would spend half of the time on what does not change.
+        A model that predicts row after row would otherwise spend half of the time on what does not change.
         """
         X, Z = A.X, B.X
         if not B.owns or not isinstance(X, np.ndarray) or not isinstance(Z, np.ndarray) or not X.size:

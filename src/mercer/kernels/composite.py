@@ -311,7 +311,7 @@ class Scaled(Inheriting, Wrapped, Featured, DifferentiatedByTiles, Differentiate
         return found and tuple(term._replace(weight=float(self.scale) * term.weight) for term in found)
 
     def compile(self, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
-        """Return f(x) = sum_i coef_i k(s_i, x) of pairs by matrices between their members; of others None."""
+        """Return f(x) = sum_i coef_i k(s_i, x) for pairs, by matrices between their members; None for others."""
         return pair_function(self, samples, coef)
 
     def series(self) -> Series:
@@ -368,7 +368,7 @@ class Scaled(Inheriting, Wrapped, Featured, DifferentiatedByTiles, Differentiate
 
 
 def pair_function(kernel: Kernel, samples: Samples, coef: Floats) -> Callable[[Samples], Floats] | None:
-    """Return f(x) = sum_i coef_i k(s_i, x) of pairs by matrices between their members; of others None."""
+    """Return f(x) = sum_i coef_i k(s_i, x) for pairs, by matrices between their members; None for others."""
     if pair_terms(kernel) is None or not isinstance(samples, domains.Pairs):  # others do not import kernels on pairs
         return None
     return importlib.import_module("mercer.kernels.pair_forms").pair_function(kernel, samples, coef)

@@ -27,8 +27,8 @@ _FILLED = 0.03  # share of all pairs that have a thing in common from which a de
 _WORTH = 256  # pairs, from which on a dense product is worth its call
 _EXACT = 2.0**24  # whole numbers up to here are exact in float32
 _SMALL = 2**15  # entries up to which passes of NumPy take the place of loops that would have to be compiled first
-_PRODUCTS = 2**17  # the same of products
-_PAIRS = 2**20  # the same of pairs of objects
+_PRODUCTS = 2**17  # the same for products
+_PAIRS = 2**20  # the same for pairs of objects
 
 
 # ---------------------------------------------------------------------------------------- counting

@@ -453,7 +453,7 @@ def pull_by(
     n_threads: int | None,
     monitor: Monitor | None,
 ) -> Floats:
-    """Return the same with a derivative of tiles that is given."""
+    """Return the same with a given derivative of tiles."""
     count = len(free_values(kernel))
     if count == 0 or not len(A) or not len(B):
         return np.zeros(count)

@@ -27,23 +27,23 @@ from mercer.runtime.compiled import compiled
 __all__ = ["PairScores", "Relaxation", "Relaxed", "is_forest", "linear_relaxation", "relax"]
 __public__ = ["Relaxation", "linear_relaxation"]
 
-_LOOK = 5  # sweeps after which a joint state is looked for
+_LOOK = 5  # sweeps between attempts to decode a joint state
 
 
 @dataclass(frozen=True, eq=False)
 class Relaxation:
-    """A joint state, and what is known of the best one.
+    """A joint state, and bounds on the score of the best one.
 
     Attributes
     ----------
     states : dict
         A joint state by the names of the variables.
     value : float
-        Its score; the best one is at least that.
+        Its score, which the best joint state reaches at least.
     bound : float
         No joint state scores more.
     exact : bool
-        Whether they meet, so that the joint state is the best.
+        Whether value and bound agree, so that the joint state is the best one.
     n_iter : int
     """
 
@@ -57,7 +57,7 @@ class Relaxation:
 class PairScores(NamedTuple):
     """A network of pairs as arrays: scores of states (n, S), sizes (n,), edges (E, 2), their scores (E, S, S).
 
-    What lies beyond the size of a variable is not read; all other scores are finite.
+    Entries beyond the size of a variable are ignored; all others are finite.
     """
 
     single: Floats
@@ -84,13 +84,13 @@ def linear_relaxation(
     network : MarkovNetwork
         With factors of one or two variables.
     method : {"messages", "simplex"}, default "messages"
-        "messages" lowers the bound edge by edge and may end above the relaxation's optimum, where it is still a bound;
-        "simplex" solves the linear program (HiGHS), for some ten thousands of joint states of edges.
+        "messages" lowers the bound edge by edge and may stop above the optimum of the relaxation, still with a valid
+        bound; "simplex" solves the linear program with HiGHS, for edges with some ten thousand joint states in all.
     tol : float, default 1e-6
-        Messages end when bound and value differ by no more than this, relative to the bound, or when the bound falls
-        by less than a hundredth of it in a sweep.
+        Message passing stops when bound and value differ by at most this, relative to the bound, or when a sweep
+        lowers the bound by less than a hundredth of it.
     max_iter : int, default 1000
-        Sweeps over the edges at most.
+        Largest number of sweeps over the edges.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def linear_relaxation(
 
 
 class Relaxed(NamedTuple):
-    """The same as arrays."""
+    """A `Relaxation` as arrays."""
 
     states: Indices
     value: float
@@ -141,7 +141,7 @@ class Relaxed(NamedTuple):
 def relax(scores: PairScores, method: str = "messages", tol: float = 1e-6, max_iter: int = 1000) -> Relaxed:
     """Return a joint state, its score, and a bound on all scores."""
     messages = np.zeros((len(scores.edges), 2, scores.single.shape[1]))
-    ends = np.argsort(scores.edges.ravel(), kind="stable")  # edges and sides of each variable, one after another
+    ends = np.argsort(scores.edges.ravel(), kind="stable")  # the ends of edges, grouped by variable
     first = np.searchsorted(scores.edges.ravel()[ends], np.arange(len(scores.sizes) + 1))
     beliefs, states = scores.single.copy(), np.zeros(len(scores.sizes), dtype=np.intp)
     if method == "simplex":
@@ -164,7 +164,7 @@ def relax(scores: PairScores, method: str = "messages", tol: float = 1e-6, max_i
 
 
 def is_forest(count: int, edges: Iterable[Sequence[int]]) -> bool:
-    """Return whether no edges make a cycle; edges between the same variables are one."""
+    """Return whether the edges form no cycle; parallel edges count as one."""
     root = list(range(count))
 
     def of(v: int) -> int:
@@ -180,7 +180,7 @@ def is_forest(count: int, edges: Iterable[Sequence[int]]) -> bool:
 
 
 def _pair_scores(network: MarkovNetwork) -> PairScores:
-    """Return the tables as arrays; what is forbidden scores less than all that is not, which only raises the bound."""
+    """Return the tables as arrays; forbidden states get finite scores below all others, which only raises the bound."""
     spans = [np.ptp(f.scores[np.isfinite(f.scores)]) for f in network.factors if np.isfinite(f.scores).any()]
     low = -2.0 * (float(np.sum(spans)) + 1.0)
     n, S = len(network.sizes), max(network.sizes)
@@ -204,7 +204,7 @@ def _pair_scores(network: MarkovNetwork) -> PairScores:
 
 
 def _solve(scores: PairScores, messages: Floats) -> Indices:
-    """Solve the linear program over locally consistent marginals: fill in its multipliers, return its likely states."""
+    """Solve the linear program over local marginals: fill in its multipliers, return the likeliest states."""
     single, sizes, edges, pairs = scores
     first = np.concatenate([[0], np.cumsum(sizes)])
     objective: list[Any] = [single[i, :size] for i, size in enumerate(sizes)]
@@ -235,7 +235,7 @@ def _solve(scores: PairScores, messages: Floats) -> Indices:
 
 @compiled
 def _top(values, count):
-    """Return where the first numbers have their largest."""
+    """Return the position of the largest of the first values."""
     best = 0
     for x in range(1, count):
         if values[x] > values[best]:
@@ -245,7 +245,7 @@ def _top(values, count):
 
 @compiled
 def _sweep(single, sizes, edges, pairs, messages, beliefs):
-    """Lower the bound along each edge in turn, as far as its two messages can."""
+    """Minimise the bound over the two messages of each edge in turn."""
     S = single.shape[1]
     own, other, up, down = np.empty(S), np.empty(S), np.empty(S), np.empty(S)
     for e in range(len(edges)):
@@ -272,7 +272,7 @@ def _sweep(single, sizes, edges, pairs, messages, beliefs):
 
 @compiled
 def _bound(single, sizes, edges, pairs, messages, beliefs):
-    """Return the bound of these messages, with their sums at the variables computed anew."""
+    """Return the bound that messages give, and recompute the beliefs from them."""
     for i in range(len(sizes)):
         for x in range(sizes[i]):
             beliefs[i, x] = single[i, x]
@@ -294,7 +294,7 @@ def _bound(single, sizes, edges, pairs, messages, beliefs):
 
 @compiled
 def _choose(single, sizes, edges, pairs, messages, beliefs, ends, first, states):
-    """Choose states one after another: what is before is decided, what is after speaks by its messages."""
+    """Choose states one after another: earlier neighbours are fixed, later ones enter by their messages."""
     work = np.empty(single.shape[1])
     for i in range(len(sizes)):
         for x in range(sizes[i]):
@@ -311,7 +311,7 @@ def _choose(single, sizes, edges, pairs, messages, beliefs, ends, first, states)
 
 @compiled
 def _improve(single, sizes, edges, pairs, ends, first, states):
-    """Change single states while that helps; return the score."""
+    """Change single states while that raises the score; return the score."""
     work = np.empty(single.shape[1])
     changed = True
     while changed:
@@ -325,7 +325,7 @@ def _improve(single, sizes, edges, pairs, ends, first, states):
                 for x in range(sizes[i]):
                     work[x] += pairs[e, x, states[j]] if side == 0 else pairs[e, states[j], x]
             best = _top(work, sizes[i])
-            if work[best] > work[states[i]] + 1e-12 * abs(work[best]):  # a step that rounding cannot undo
+            if work[best] > work[states[i]] + 1e-12 * abs(work[best]):  # a gain beyond rounding
                 states[i], changed = best, True
     total = 0.0
     for i in range(len(sizes)):

@@ -90,7 +90,7 @@ def best_paths_of_losses(
         Of one sequence, which is not empty.
     start, transitions : (K,) and (K, K) arrays
     steps : (T, K) array of int
-        The loss of each state at each position, in whole steps from 0; a path has the loss of its sum.
+        The loss of each state at each position, in whole steps from 0; the loss of a path is their sum.
 
     Notes
     -----
@@ -156,7 +156,7 @@ def _raise_to(v, M, out):
 
 @compiled
 def _trace(value, offsets, backwards, path, found):
-    """Follow the best path of every sequence from its end: which state a maximum came from is asked for it alone."""
+    """Follow the best path of every sequence from its end, recomputing the predecessor of each state on it."""
     for i in range(offsets.size - 1):
         begin, end = offsets[i], offsets[i + 1]
         found[i] = 0.0

@@ -7,7 +7,7 @@ triangle keeps the entries of G: from it and a copy of the diagonal G is rebuilt
 and multiplied by when a residual is asked for. So one n x n array serves the matrix, its factor and the
 check.
 
-SciPy's ``scipy.linalg.lapack`` holds the interpreter's lock while it computes, so that nobody hears Ctrl-C; the same
+SciPy's ``scipy.linalg.lapack`` holds the interpreter's lock while it computes, so that Ctrl-C waits; the same
 routines, reached through the addresses that SciPy publishes for Cython, do not. They are called by `lapack`.
 """
 
@@ -44,7 +44,7 @@ _KINDS = (("char", ctypes.c_char), ("int", ctypes.c_int), ("_s", ctypes.c_float)
 _JITTERS = (0.0, *(10.0**power for power in range(-12, -5)))  # relative to the mean diagonal
 _BLOCK = 64  # rows at a time where a copy of a block is needed
 _COLUMNS = 256  # of the inverse at a time
-_ENOUGH = 1e-12  # relative residual with which no refinement is tried
+_ENOUGH = 1e-12  # relative residual below which no refinement is tried
 
 
 @dataclass(frozen=True, eq=False)

@@ -178,11 +178,11 @@ class Side:
 
     center: Floats
     operand: Operand
-    highest: int  # exponent of the largest number on the left up to which this side is what it would be beside it
+    highest: int  # largest exponent on the left for which this side stays the same
 
 
 def right_side(Z: Array, scale: Floats | None) -> Side | None:
-    """Return what `distance_operands` makes of dense points Z, whatever is on the left; None if their size is extreme.
+    """Return the operand that `distance_operands` makes of dense points Z for any left side; None for extreme sizes.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def right_side(Z: Array, scale: Floats | None) -> Side | None:
 
 
 def beside(X: Array, right: Side) -> tuple[Operand, Operand] | None:
-    """Return the two sides for dense points X, to the bit as `distance_operands` does; None if it has to be asked.
+    """Return the two sides for dense points X, bit for bit as `distance_operands` does; None if that must be called.
 
     Examples
     --------

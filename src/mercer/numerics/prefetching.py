@@ -11,14 +11,14 @@ from numba.extending import overload as compiled_overload
 
 __all__ = ["fetch_row"]
 
-ir: Any = cgutils.ir  # what code is made of; Numba imports it
+ir: Any = cgutils.ir  # llvmlite's intermediate representation, as Numba imports it
 
 
 def fetch_row(X: Any, i: Any) -> None:
-    """Ask for the first line of the cache of row i, an unsigned number, of a (n, c) array; in Python do nothing.
+    """Prefetch the first cache line of row i, an unsigned number, of an (n, c) array; does nothing in Python.
 
-    Rows of a table that are read in random order come from memory one by one, and a loop waits for each. Asked for some
-    dozens of rows ahead they are there in time. The hint changes no value, and a wrong one does no harm.
+    Rows of a table that are read in random order come from memory one by one, and a loop waits for each. Requested some
+    dozens of rows ahead, they arrive in time. The hint changes no value, and a wrong one does no harm.
 
     Examples
     --------

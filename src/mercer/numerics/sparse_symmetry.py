@@ -16,9 +16,9 @@ _WORTH = 100_000  # entries from which the transpose takes longer than the check
 def is_symmetric(W: Any) -> bool:
     """Return whether a csr_array equals its transpose.
 
-    Entries above the diagonal and those below it are added up as 64-bit numbers that mix the place, that of the mirror
-    image below, with the bits of the value; equal sums are equal entries but with probability 2^-64. Where they differ
-    the transpose decides: zeros may have been stored on one side alone.
+    Entries above and below the diagonal are hashed and summed: a 64-bit number mixes the position, below the diagonal
+    the mirrored one, with the bits of the value. Equal sums mean equal entries, except with probability 2^-64. Where
+    the sums differ the transpose decides: zeros may have been stored on one side only.
 
     Examples
     --------

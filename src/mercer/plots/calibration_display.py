@@ -23,12 +23,12 @@ __public__ = __all__
 
 @dataclass(eq=False, repr=False)
 class CalibrationDisplay:
-    r"""Mean probability and observed share of each of some groups of samples, with an interval for the share.
+    r"""Mean probability and observed share in groups of samples, with an interval for each share.
 
-    Groups are of equal size, ordered by probability; equal probabilities are never parted. Of two classes the second is
-    counted; of more, whether the likeliest one was right. Intervals are those of Wilson, the shares :math:`p` that are
-    within :math:`z \sqrt{p (1 - p) / m}` of the observed one. Where the diagonal passes through them, nothing speaks
-    against the probabilities.
+    Groups are of equal size, ordered by probability; samples of equal probability stay together. With two classes the
+    event is the second class; with more, that the likeliest class is the true one. Intervals are Wilson's: the shares
+    :math:`p` within :math:`z \sqrt{p (1 - p) / m}` of the observed one. Where the diagonal passes through them, the
+    data do not contradict the probabilities.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ class CalibrationDisplay:
     counts : (g,) array of int
         Samples of each group.
     error : float
-        The mean difference of predicted and observed, weighted by counts.
+        The mean absolute difference between predicted and observed, weighted by counts.
     event : str
-        What the probabilities are of.
+        The event that the probabilities refer to.
 
     Attributes
     ----------
@@ -76,10 +76,10 @@ class CalibrationDisplay:
         estimator : fitted classifier
             With `predict_proba`.
         X, y : samples and their classes
-            Others than it was fitted to.
+            Other than those it was fitted to.
         groups : int, default 10
         level : float, default 0.95
-            Of the intervals.
+            Confidence level of the intervals.
         ax : matplotlib axes, optional
         """
         values = probabilities_of(estimator, X)
@@ -100,7 +100,7 @@ class CalibrationDisplay:
             In the order of the columns; by default those in y, sorted.
         groups : int, default 10
         level : float, default 0.95
-            Of the intervals.
+            Confidence level of the intervals.
         ax : matplotlib axes, optional
         """
         Integer(1, None).check("groups", groups, cls)
@@ -124,7 +124,7 @@ class CalibrationDisplay:
         return cls(predicted, observed, low, high, counts, error, event).plot(ax)
 
     def plot(self, ax: Any = None) -> CalibrationDisplay:
-        """Draw the groups with their intervals; the dotted diagonal is what probabilities should be."""
+        """Draw the groups with their intervals; the dotted diagonal is perfect calibration."""
         self.ax_, self.figure_ = axes(ax, (4.2, 4.0))
         self.ax_.plot([0, 1], [0, 1], ":", color=COLOURS[-1], linewidth=1.0)
         bars = np.stack([self.observed - self.low, self.high - self.observed]).clip(0.0)
@@ -140,7 +140,7 @@ class CalibrationDisplay:
 
 
 def _groups(chance: Floats, groups: int) -> Indices:
-    """Return the number of the group of each sample; as many in each as equal probabilities allow."""
+    """Return the group of each sample; groups are as equal in size as ties allow."""
     different, place, counts = np.unique(chance, return_inverse=True, return_counts=True)
     middle = np.cumsum(counts) - 0.5 * counts
     number = np.floor(middle * groups / len(chance)).astype(np.intp)
@@ -148,7 +148,7 @@ def _groups(chance: Floats, groups: int) -> Indices:
 
 
 def _wilson(share: Floats, counts: Indices, level: float) -> tuple[Floats, Floats]:
-    """Return the ends of Wilson's intervals for shares of some counts."""
+    """Return the ends of Wilson's intervals for shares among counts."""
     z = float(ndtri(0.5 + 0.5 * level))
     centre = (share + z**2 / (2 * counts)) / (1 + z**2 / counts)
     half = z * np.sqrt(share * (1 - share) / counts + (z / (2 * counts)) ** 2) / (1 + z**2 / counts)

@@ -102,7 +102,7 @@ def svg(draw: Callable[[Any], Any], size: tuple[float, float], salt: str = "merc
     style: Any = {**_STYLE, **dict.fromkeys(_INKED, INK), "svg.hashsalt": salt}
     text = io.StringIO()
     with matplotlib.rc_context(style), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about letters that the font for measuring lacks; the page has others
+        warnings.simplefilter("ignore")  # about glyphs missing from the font for measuring; the page has its own fonts
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasSVG(figure)
         draw(figure.add_subplot())
@@ -116,7 +116,7 @@ def _inline(document: str) -> str:
     element = document[document.index("<svg") :].strip()
     referred = set(re.findall(r"#([\w.-]+)[\")]", element))
     element = re.sub(r' id="([\w.-]+)"', lambda m: m[0] if m[1] in referred else "", element)
-    element = re.sub(r"<style[^>]*>.*?</style>", "", element, count=1, flags=re.DOTALL)  # of the whole page, else
+    element = re.sub(r"<style[^>]*>.*?</style>", "", element, count=1, flags=re.DOTALL)  # it would style the whole page
     element = re.sub(r'^<svg ([^>]*?) ?width="[^"]*"', r"<svg \1", element)
     element = re.sub(r'^<svg ([^>]*?) ?height="[^"]*"', r"<svg \1", element)
     return element.replace(INK, "currentColor")

@@ -14,7 +14,7 @@ __public__ = __all__
 
 @dataclass(eq=False, repr=False)
 class CertificateDisplay:
-    """Bounds of a certificate and what samples say, on one axis; what is trivially true is the shaded part.
+    """Bounds of a certificate and measured errors on one axis; values that hold for any model are shaded.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from mercer.plots.canvas import COLOURS, axes
 __all__ = ["ComponentsDisplay"]
 __public__ = __all__
 
-_MANY = 12  # different labels beyond which they are drawn as numbers on a scale
+_MANY = 12  # distinct labels; more are drawn as numbers on a colour scale
 _SHADES = "viridis"
 
 
@@ -72,7 +72,7 @@ class ComponentsDisplay:
         Parameters
         ----------
         estimator : fitted transformer
-            As `KernelPCA`, or any other whose `transform` returns columns of numbers.
+            Such as `KernelPCA`, or any other whose `transform` returns columns of numbers.
         X : raw data or packed samples
         y : (n,) array, optional
             Classes or numbers that points are coloured by.
@@ -97,7 +97,7 @@ class ComponentsDisplay:
         return display.plot(ax, components=components)
 
     def plot(self, ax: Any = None, *, components: tuple[int, int] = (0, 1)) -> ComponentsDisplay:
-        """Draw points in the plane of two components; a single component is drawn against the number of the sample."""
+        """Draw points in the plane of two components; a single component is drawn against the sample number."""
         i, j = self._two(components)
         self.ax_, self.figure_ = axes(ax)
         q = self.scores.shape[1]
@@ -120,7 +120,7 @@ class ComponentsDisplay:
         return self
 
     def plot_variance(self, ax: Any = None) -> ComponentsDisplay:
-        """Draw the share of the variance of each component, and what is left after it."""
+        """Draw the share of the variance that each component explains, and the share left after it."""
         if self.shares is None:
             raise CapabilityError(
                 f"{self.name or 'The scores'} came without shares of the variance; explained_variance_ratio_ of the "

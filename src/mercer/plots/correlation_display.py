@@ -21,7 +21,7 @@ __public__ = __all__
 
 @dataclass(eq=False, repr=False)
 class CorrelationDisplay:
-    """Correlations of the scores of two or more views, component by component; their scatter for one of them.
+    """Correlations of the scores of two or more views by component, and a scatter plot of one component.
 
     Parameters
     ----------
@@ -30,10 +30,10 @@ class CorrelationDisplay:
     held_out : (m,) array, optional
         Correlations of the scores of new pairs: where they fall off, the training pairs were overfitted.
     maxima : (m,) array, optional
-        What was maximised, smaller than the correlations where the norm is part of the constraint. `of` leaves it out
-        where the unit of the norm makes it no correlation.
+        The maximised objective, smaller than the correlations where the norm is part of the constraint. `of` omits it
+        where, because of the unit of the norm, it is not a correlation.
     scores : tuple of (n, m) arrays, optional
-        Of the pairs that `plot_scores` draws: the new ones, or those of training.
+        What `plot_scores` draws: scores of the new pairs if there are any, otherwise of the training pairs.
     name : str
         What the estimator is called.
 
@@ -83,7 +83,7 @@ class CorrelationDisplay:
             scores = tuple(estimator.project(one, view) for view, one in enumerate(views))
             held_out = estimator.correlations(X, y)
         training, maxima = estimator.canonical_correlations_, None
-        if estimator.norm_scale == "variance":  # in other units of the norm what is maximised is no correlation
+        if estimator.norm_scale == "variance":  # in other units of the norm the objective is not a correlation
             maxima = estimator.eigenvalues_[: len(training)]
         return cls(training, held_out, maxima, scores, type(estimator).__name__)
 

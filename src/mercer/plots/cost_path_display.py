@@ -1,4 +1,4 @@
-"""The path of a support vector machine in its cost, drawn: who is a support vector at which C."""
+"""The regularisation path of a support vector machine, drawn: which samples are support vectors at which C."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class CostPathDisplay:
     C : (p,) array
         Breakpoints.
     left, elbow, right : (p,) arrays
-        Samples with the largest multiplier (within the margin or wrong), on the margin, and with none.
+        Samples with the largest multiplier (within the margin or wrong), on the margin, and with multiplier zero.
     bias : (p,) array
 
     Attributes

@@ -32,13 +32,13 @@ class EigenfunctionsDisplay:
     Parameters
     ----------
     eigenvalues : (r,) array
-        All that the expansion has.
+        All those of the expansion.
     grid : tuple of one or two arrays
         Places along each column.
     values : (r', m) or (r', m, m') array
-        The first eigenfunctions on the grid; of the plane, rows go along the second column.
+        The first eigenfunctions on the grid; in the plane, rows follow the second column.
     points : (n, 1) or (n, 2) array
-        Of the measure, shown where the expansion is of a sample in the plane.
+        Points of the measure, shown where the expansion is that of a sample in the plane.
     name : str
         What the kernel is called.
 
@@ -87,7 +87,7 @@ class EigenfunctionsDisplay:
         count : int, default 6
             How many eigenfunctions, or all if there are fewer.
         region : ((low, high),) or ((low, high), (low, high)), optional
-            What is shown; None shows where the measure has its points.
+            What is shown; None is the range of the points of the measure.
         resolution : int, optional
             Places per column: 400 on a line, 80 in the plane.
         ax : matplotlib axes, optional

@@ -38,8 +38,8 @@ _PLACES = (
 class EmbeddingDisplay:
     """Points with names that overlap neither each other nor other points; a name without room is left out.
 
-    Nothing has to be pointed at: what is drawn can be printed. Names of points that stand alone come first, so that
-    outliers are told.
+    No pointer is needed to read the names, so the picture can be printed. Isolated points are named first, so that
+    outliers are identified.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class EmbeddingDisplay:
         Parameters
         ----------
         estimator : fitted estimator
-            With `transform`, as `KernelPCA`, or with `embedding_`, as `LaplacianEigenmap`.
+            With `transform`, such as `KernelPCA`, or with `embedding_`, such as `LaplacianEigenmap`.
         X : raw data, optional
             None draws the samples that it was fitted to (`embedding_`).
         labels : sequence of n names, optional
@@ -158,7 +158,7 @@ class EmbeddingDisplay:
         ----------
         ax : matplotlib axes, optional
         max_labels : int, default 150
-            Names that are tried.
+            Largest number of names to try.
         """
         Integer(0, None).check("max_labels", max_labels, type(self))
         self.ax_, self.figure_ = axes(ax, (5.6, 4.4))
@@ -180,7 +180,7 @@ class EmbeddingDisplay:
             yield printable(str(group)).replace("$", r"\$"), np.flatnonzero(self.groups == group)
 
     def _write(self, most: int) -> Indices:
-        """Write names one after another where nothing is yet; return whose names found room."""
+        """Place names one by one where there is room; return the points that were named."""
         self.figure_.draw_without_rendering()  # so that axes have their final size
         dots = self.ax_.transData.transform(self.points)
         frame, legend = self.ax_.get_window_extent(), self.ax_.get_legend()
@@ -213,7 +213,7 @@ class EmbeddingDisplay:
 
 
 def _two_columns(scores: Any) -> Floats:
-    """Return the first two columns; zeros where there is only one, as of samples on a line."""
+    """Return the first two columns; zeros where there is only one, as for samples on a line."""
     matrix = np.asarray(scores, dtype=float)
     missing = max(0, 2 - matrix.shape[1])
     return np.pad(matrix, ((0, 0), (0, missing)))[:, :2]

@@ -1,4 +1,4 @@
-"""The distribution of the generalisation error as pictures: by size as histograms, expected beside confident."""
+"""The distribution of the generalisation error as pictures: means and quantiles by size, and histograms."""
 
 from __future__ import annotations
 

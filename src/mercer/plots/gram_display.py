@@ -1,6 +1,6 @@
 """The Gram matrix as a picture: which samples are alike.
 
-Samples of one class are together, and within a class (or where there is none) so are those that are alike.
+Samples of one class are adjacent; within a class, or without classes, so are similar samples.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class GramDisplay:
     n_samples : int
         Number of all samples; more than m if only some are shown.
     groups : tuple of Group
-        Classes, in the order of the picture; empty without.
+        Classes, in the order of the picture; empty without classes.
     order : str
         How the samples were ordered: "target", "cluster" or "given".
     name : str

@@ -192,7 +192,7 @@ class KernelAlignmentDisplay:
         kernels : list or dict of Kernel
         X : raw data or packed samples
         max_samples : int, default 1000
-            Of more samples this many are drawn.
+            Beyond it, this many samples are drawn at random.
         random_state : int, default 0
         ax : matplotlib axes, optional
         """

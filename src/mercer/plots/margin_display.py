@@ -1,4 +1,4 @@
-"""A classifier of points in the plane, drawn: where it decides what, its margin, and the samples that decide.
+"""A classifier of points in the plane, drawn: its decision regions, its margin and its support vectors.
 
 Symbols: f the decision function; the boundary is f = 0, the margins are f = -1 and f = 1.
 """
@@ -34,7 +34,7 @@ class MarginDisplay:
         Decision values for two classes, otherwise the number of the class that is predicted.
     points : (n, 2) array
     codes : (n,) array
-        Numbers of the classes of points.
+        Class numbers of the points.
     classes : sequence
     support : array of int
         Rows of points that are circled.

@@ -61,8 +61,8 @@ class MarginDistributionDisplay:
     .. math:: \theta \mapsto \sum_i w_i [m_i \le \theta] \Big/ \sum_i w_i
 
     At zero it is the training error. Boosting and support vector machines push the whole curve to the right, each by
-    a function of its own of the margins: `AdaBoostClassifier` by the sum of :math:`e^{-m}`, `LPBoostClassifier` and
-    `NuSVC` by the mean of the worst share nu, the conditional value at risk (`tail_mean`).
+    its own function of the margins: `AdaBoostClassifier` by the sum of :math:`e^{-m}`, `LPBoostClassifier` and `NuSVC`
+    by the mean of the worst share nu, the conditional value at risk (`tail_mean`).
 
     Seed: [KIKS] Section 7; [ST] "Application to Boosting".
 
@@ -71,7 +71,7 @@ class MarginDistributionDisplay:
     margins : (n,) array
     weight : (n,) array
     nu : float, optional
-        The share of the worst margins that is marked, with its mean.
+        The share of the worst margins whose mean is marked.
     name : str
 
     Attributes
@@ -166,7 +166,7 @@ class MarginDistributionDisplay:
         return float(part @ self.margins[order] / part.sum())
 
     def plot(self, ax: Any = None) -> MarginDistributionDisplay:
-        """Draw the steps; the worst share is filled, a line marks the mean of it."""
+        """Draw the steps; a dotted line marks the mean of the worst share."""
         self.ax_, self.figure_ = axes(ax)
         order = np.argsort(self.margins, kind="stable")
         x = self.margins[order]

@@ -82,7 +82,7 @@ class NullDistributionDisplay:
         return self.p_value <= self.level
 
     def density(self) -> tuple[Floats, Floats]:
-        """Return points and the density of a null that is a formula, by differences of its tail, (200,) each."""
+        """Return points and the density of a null given by a formula, by differences of its tail, (200,) each."""
         low, high = self.null.quantile(1e-4), self.null.quantile(1.0 - 1e-4)
         edges = np.linspace(low, max(high, low + 1e-12), _CURVE + 1)
         tail = np.array([self.null.p_value(edge) for edge in edges])

@@ -67,12 +67,12 @@ class ProcessBandsDisplay:
         ----------
         estimator : fitted estimator
         X : (n, 1) array
-            Observed places; the curve reaches a fifth of their range beyond them.
+            Observed inputs; the curve extends a fifth of their range beyond them.
         y : (n,) array
         width : float, default 2
             Standard deviations on each side.
         include_noise : bool, default False
-            Whether the band is that of new observations; an argument that ``predict`` of mercer's processes has.
+            Whether the band is for new observations; for mercer's processes, whose ``predict`` takes this argument.
         ax : matplotlib axes, optional
         """
         Positive().check("width", width, cls)

@@ -31,7 +31,7 @@ class KernelProfileDisplay:
     Parameters
     ----------
     t : (q,) array
-        Places on the line, in lengths of the direction.
+        Positions on the line, in multiples of the direction.
     values : (p, q) array
         One row per kernel.
     names : tuple of str
@@ -85,7 +85,7 @@ class KernelProfileDisplay:
         kernel : Kernel, sequence of kernels, or mapping from names to kernels
             On vectors.
         origin : (d,) array, optional
-            None is zero, or with neither origin nor direction the line itself (d = 1).
+            None is zero; with neither origin nor direction, d = 1.
         direction : (d,) array, optional
             None is the first axis.
         t : (q,) array, optional

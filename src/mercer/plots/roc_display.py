@@ -25,7 +25,7 @@ class RocDisplay:
     r"""Share of a class that is found against share of the others that is taken for it, over all thresholds.
 
     The area under the curve is the probability that a sample of the class has a larger value than another,
-    :math:`P(v > v') + P(v = v') / 2`. Two classes have one curve, of the second; more have one each, against the rest.
+    :math:`P(v > v') + P(v = v') / 2`. Two classes have one curve, the second's; more have one each, against the rest.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class RocDisplay:
         estimator : fitted classifier
             With `decision_function` or `predict_proba`.
         X, y : samples and their classes
-            Others than it was fitted to: of those it knows, the curve is too good.
+            Other than those it was fitted to, for which the curve would be too good.
         ax : matplotlib axes, optional
         """
         return cls.from_predictions(y, values_of(estimator, X), classes=estimator.classes_, ax=ax)
@@ -81,7 +81,7 @@ class RocDisplay:
         y : (n,) array
             Classes.
         values : (n,) array, or (n, c) for c classes
-            Large where the class is likely; those of two classes are about the second.
+            Large where the class is likely; for two classes, where the second is.
         classes : sequence, optional
             In the order of the columns; by default those in y, sorted.
         ax : matplotlib axes, optional
@@ -100,7 +100,7 @@ class RocDisplay:
         return cls([false for false, _ in rates], [true for _, true in rates], areas, names).plot(ax)
 
     def plot(self, ax: Any = None) -> RocDisplay:
-        """Draw the curves, each with its area; the dotted diagonal is a guess."""
+        """Draw the curves, each with its area; the dotted diagonal is random guessing."""
         self.ax_, self.figure_ = axes(ax, (4.2, 4.0))
         self.ax_.plot([0, 1], [0, 1], ":", color=COLOURS[-1], linewidth=1.0)
         for place, (false, true) in enumerate(zip(self.false_rates, self.true_rates, strict=True)):

@@ -62,7 +62,7 @@ def probabilities_of(estimator: Any, X: Any) -> Floats:
 
 
 def columns_of(values: Any, name: str, n: int) -> Floats:
-    """Return values as a matrix of a row for each of n samples."""
+    """Return values as a matrix with a row for each of n samples."""
     matrix = real_array(values, name)
     matrix = matrix[:, None] if matrix.ndim == 1 else matrix
     if len(matrix) != n:

@@ -42,7 +42,7 @@ def effective_rank(eigenvalues: Floats) -> float:
 
 
 def numerical_rank(eigenvalues: Floats) -> int:
-    """Return how many eigenvalues are above rounding: n times the unit roundoff of the largest.
+    """Return how many eigenvalues are above rounding: n times the unit roundoff, relative to the largest.
 
     Examples
     --------

@@ -17,8 +17,8 @@ from mercer.reports.subject import NotApplicable, Subject
 
 __all__ = ["CurveFacts", "SurfaceFacts", "curve", "surface"]
 
-POINTS = 200  # of a curve
-SIDE = 40  # of a surface
+POINTS = 200  # points of a curve
+SIDE = 40  # points along each side of a surface
 MOST_SAMPLES = 600
 LEVEL = 0.9
 
@@ -69,7 +69,7 @@ def curve(subject: Subject, scores: ScoreFacts | None) -> CurveFacts:
 
 
 def _band(subject: Subject, grid: Any, mean: Floats, scores: ScoreFacts | None) -> tuple[Any, Any, str]:
-    """Return where nine tenths of new observations are expected."""
+    """Return the band in which nine tenths of new observations are expected."""
     model = subject.estimator
     if hasattr(model, "predict_interval"):
         low, high = np.asarray(model.predict_interval(grid), dtype=float).reshape(len(mean), 2).T
@@ -93,10 +93,10 @@ class SurfaceFacts:
     names : (str, str)
     x, y : (s,) arrays
     values : (s, s) array
-        Predictions, rows along y; of several classes the number of the one predicted.
+        Predictions, rows along y; for several classes, the number of the predicted one.
     axis : str
     classes : tuple of str
-        Of the numbers, where there are several classes.
+        The class of each number, where there are several classes.
     seen : (m, 2) array
     observed : (m,) array
     """

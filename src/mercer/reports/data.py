@@ -21,7 +21,7 @@ from mercer.reports.wording import counted, number, percent, shown
 
 __all__ = ["ColumnFacts", "DataFacts", "TargetFacts", "describe"]
 
-MOST_COLUMNS = 2000  # described; of these the page shows fewer
+MOST_COLUMNS = 2000  # columns described; the page shows fewer
 SHOWN_COLUMNS = 40
 SHOWN_CLASSES = 20
 MOST_KEYS = 100_000  # rows compared in the search for duplicates
@@ -29,7 +29,7 @@ MOST_KEYS = 100_000  # rows compared in the search for duplicates
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """One column: numbers have a range, a mean and a deviation, others a commonest value."""
+    """One column: numbers have a range, a mean and a deviation, others a most common value."""
 
     name: str
     kind: str

@@ -113,7 +113,7 @@ def _density_left_out(subject: Subject) -> LeftOutFacts:
 
 @dataclass(frozen=True, eq=False)
 class ResidualFacts:
-    """Residuals (observed minus predicted) out of fold; several outputs are laid one after another."""
+    """Residuals (observed minus predicted) out of fold; several outputs are concatenated."""
 
     observed: Floats
     predicted: Floats
@@ -192,7 +192,7 @@ def roc(scores: ScoreFacts) -> RocFacts:
 
 @dataclass(frozen=True, eq=False)
 class PrecisionFacts:
-    """Precision against recall for two classes; `share` is the precision of a guess."""
+    """Precision against recall for two classes; `share` is the precision of guessing."""
 
     label: str
     recall: Floats
@@ -202,7 +202,7 @@ class PrecisionFacts:
 
 
 def precision(scores: ScoreFacts) -> PrecisionFacts:
-    """Return precision and recall of the rarer of two classes, which is the one that is looked for."""
+    """Return precision and recall for the rarer of two classes, usually the one of interest."""
     y, values, classes = _decided(scores)
     if values.ndim != 1:
         raise NotApplicable("precision and recall are drawn for two classes")
@@ -219,7 +219,7 @@ def precision(scores: ScoreFacts) -> PrecisionFacts:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A sample whose class was missed: its number, both classes, how sure the model was, and what it looks like."""
+    """A misclassified sample: its number, both classes, how sure the model was, and what the sample looks like."""
 
     sample: int
     truth: str
@@ -229,7 +229,7 @@ class Mistake:
 
 
 def mistakes(scores: ScoreFacts, index: Indices) -> tuple[Mistake, ...]:
-    """Return the samples that were missed with the surest decisions; `index` holds their numbers among all."""
+    """Return the misclassified samples with the surest decisions; `index` holds their numbers among all."""
     if scores.task != "classification" or scores.predicted is None:
         raise NotApplicable("missed classes belong to classification")
     truth, predicted, values = np.asarray(scores.truth), np.asarray(scores.predicted), scores.values
@@ -247,7 +247,7 @@ def mistakes(scores: ScoreFacts, index: Indices) -> tuple[Mistake, ...]:
 
 @dataclass(frozen=True, eq=False)
 class CalibrationFacts:
-    """How often a decision is right, in groups of samples of similar decision value.
+    """How often a decision is right, in groups of samples with similar decision values.
 
     Attributes
     ----------

@@ -216,7 +216,7 @@ def learning_figure(curves: tuple[tuple[str, tuple[int, ...], tuple[float, ...]]
 
 
 def calibration_figure(facts: CalibrationFacts) -> Figure:
-    """Return the share of hits in groups of similar decision value."""
+    """Return the share of hits in groups of similar decision values."""
     values, shares, counts = (np.array(column) for column in zip(*facts.groups, strict=True))
     error = np.sqrt(shares * (1 - shares) / counts)
 
@@ -252,7 +252,7 @@ def parts_figure(display: mercer.plots.KernelPartsDisplay) -> Figure:
 
 
 def certificate_figure(certificate: Certificate) -> Figure:
-    """Return the bounds of a certificate with what samples say."""
+    """Return the bounds of a certificate with the measured errors."""
     display = CertificateDisplay(certificate)
     drawing = svg(display.plot, (SIZE[0], 1.2 + 0.34 * len(display.labels)), "certificate")
     return Figure(drawing, f"Bounds on {certificate.quantity}, in parts; beyond the shade they say nothing.")
@@ -263,7 +263,7 @@ def _dots(ax: Any, x: Floats, y: Floats) -> None:
 
 
 def _steps(x: Floats, y: Floats, most: int = 300) -> tuple[Floats, Floats]:
-    """Thin a curve of very many corners."""
+    """Thin out a curve with very many corners."""
     if len(x) <= most:
         return x, y
     keep = np.unique(np.linspace(0, len(x) - 1, most).astype(int))

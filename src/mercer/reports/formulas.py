@@ -25,7 +25,7 @@ _OPERATORS = dict(
     ne="≠", neq="≠", subseteq="⊆", subset="⊂", cup="∪", cap="∩", to="→", mapsto="↦", mid="∣", circ="∘", pm="±",
     lfloor="⌊", rfloor="⌋", setminus="∖", otimes="⊗", oplus="⊕", sim="∼", approx="≈", star="⋆", ast="∗", otherwise="",
 )  # fmt: skip
-_GREEK["lambda"] = "λ"  # words of Python cannot be keywords
+_GREEK["lambda"] = "λ"  # reserved words of Python cannot be argument names
 _OPERATORS["in"] = "∈"
 _FUNCTIONS = frozenset(
     ("exp", "log", "ln", "sin", "cos", "tan", "tanh", "cosh", "sinh", "arccos", "min", "max", "det", "tr", "Pr")
@@ -71,11 +71,11 @@ def mathml(latex: str) -> str:
 
 
 class _Reader:
-    """Words of a formula, read from the front, one rule per kind of node."""
+    """Tokens of a formula, read from left to right, with one rule per kind of node."""
 
     def __init__(self, words: list[str]) -> None:
         self.words = words[::-1]
-        self.opens = True  # whether the next word is the first of something
+        self.opens = True  # whether the next token begins a group
 
     def row(self, depth: int) -> str:
         """Everything up to a closing brace or the end."""
@@ -92,11 +92,11 @@ class _Reader:
         return "".join(parts)
 
     def minus(self) -> str:
-        """A minus that is a sign where something opens, else one between two terms."""
+        """A minus: a sign at the beginning of a group, otherwise an operator between two terms."""
         return '<mo form="prefix">−</mo>' if self.opens else "<mo>−</mo>"
 
     def scripted(self, depth: int) -> str:
-        """An atom with what is written above and below it."""
+        """An atom with its superscript and subscript."""
         is_big = self.words[-1].removeprefix("\\") in _BIG and self.words[-1].startswith("\\")
         base, low, high = self.atom(depth), "", ""
         while base and self.words and (self.words[-1] in ("^", "_", "'") or self.words[-1].isspace()):

@@ -1,4 +1,4 @@
-"""Which columns a model relies on: by permuting them, by the lengths it has learned, and how it depends on the first.
+"""Which columns a model relies on: by permuting them, by the length scales it has learned, and by partial dependence.
 
 Symbols: L the loss of the model on rows of the data, L_j the same with the values of column j permuted.
 """
@@ -25,7 +25,7 @@ __all__ = ["DependenceFacts", "ImportanceFacts", "dependence", "importance"]
 MOST_COLUMNS = 200
 MOST_ROWS = 300
 REPEATS = 4
-SECONDS = 8.0  # after which the columns that are left are not permuted
+SECONDS = 8.0  # after which the remaining columns are not permuted
 SHOWN = 20  # columns on the page
 TOP = 4  # columns whose dependence is drawn
 GRID = 24  # points of a curve
@@ -57,7 +57,7 @@ class ImportanceFacts:
     n, repeats : int
         Rows and permutations.
     skipped : int
-        Columns for which time was too short.
+        Columns left out for lack of time.
     """
 
     rows: tuple[ColumnImportance, ...]
@@ -77,8 +77,8 @@ def importance(subject: Subject) -> ImportanceFacts:
 
     Notes
     -----
-    L_j - L, over rows of the data that the report was given. What two columns both say is not missed when one of them
-    is permuted.
+    L_j - L, over rows of the data that the report was given. Information that two columns share is not missed when only
+    one of them is permuted.
     """
     if subject.y is None or subject.task not in ("classification", "regression") or np.ndim(subject.y) != 1:
         raise NotApplicable("it needs one target for each sample")
@@ -181,9 +181,9 @@ class DependenceFacts:
     points : tuple of float or of str
         Quantiles of a column of numbers, or categories.
     curves : tuple of (label, values)
-        Mean predictions; of classes their mean probabilities or shares.
+        Mean predictions; for classes, their mean probabilities or shares.
     low, high : arrays or None
-        Tenths of the predictions of single rows, where there is one curve.
+        First and last deciles of the predictions of single rows, where there is one curve.
     axis : str
     """
 
@@ -217,7 +217,7 @@ def dependence(subject: Subject, places: tuple[int, ...]) -> tuple[DependenceFac
 
 
 def _points(columns: Columns, place: int) -> Array | None:
-    """Return the values at which a column is put; None for texts and for what does not vary."""
+    """Return the values that a column is set to; None for texts and for columns that do not vary."""
     numbers = columns.numbers(place)
     if numbers is not None:
         known = numbers[np.isfinite(numbers)]
@@ -234,7 +234,7 @@ def _points(columns: Columns, place: int) -> Array | None:
 
 
 def outputs(subject: Subject, X: Any) -> tuple[Floats, str, list[str]]:
-    """Return (m, k) predictions, what they are, and a label for each column: numbers, or something of each class."""
+    """Return (m, k) predictions, what they are, and a label for each column: numbers, or one value per class."""
     model = subject.estimator
     if subject.task == "regression":
         return np.asarray(model.predict(X), dtype=float).reshape(-1, 1), "prediction", [""]

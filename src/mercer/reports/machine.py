@@ -17,7 +17,7 @@ from mercer.reports.wording import counted, number, percent, shown
 __all__ = ["machine_deeds"]
 
 MOST_PLACED = 4000  # support vectors whose decision values are computed again
-_NEAR = 1e-2  # of the margin: what is nearer to it than this is on it
+_NEAR = 1e-2  # relative to the margin: samples nearer to it than this are on it
 
 
 def machine_deeds(subject: Subject) -> Iterator[str]:
@@ -50,7 +50,7 @@ def machine_deeds(subject: Subject) -> Iterator[str]:
 
 
 def _size(subject: Subject) -> Iterator[str]:
-    """The number of support vectors, which is that of the hidden units of the machine seen as a network."""
+    """The number of support vectors, the hidden units of the machine seen as a network."""
     model = subject.model
     count, n = len(model.support_), subject.n
     share = ""

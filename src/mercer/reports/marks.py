@@ -30,11 +30,11 @@ class Marked:
     title : str
         Its target and the class that the marks speak for.
     pieces : tuple of (text, strength)
-        Strengths from -1 to 1 of the largest; what is for the class is positive.
+        Strengths from -1 to 1, relative to the largest; positive values speak for the class.
     gap : str
-        What is between pieces.
+        The text between pieces.
     cut : bool
-        Whether there is more.
+        Whether the sample has more pieces.
     largest : float
         What a piece of strength 1 adds to the function of the class.
     """

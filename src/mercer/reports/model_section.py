@@ -33,7 +33,7 @@ DEEPEST = 6  # of the tree of kernels
 
 @dataclass(frozen=True)
 class PartFacts:
-    """A kind of kernel in the tree of a composite one: the first of it with its formula and depth, and how many."""
+    """A kind of kernel in the tree of a composite one: formula and depth of its first occurrence, and how many."""
 
     depth: int
     text: str

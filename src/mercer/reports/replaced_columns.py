@@ -26,7 +26,7 @@ class Columns:
     ----------
     data : data frame, dict or (n, d) array
     keys : tuple
-        What finds a column in the data.
+        What selects each column in the data.
     names : tuple of str
         What a page calls it.
     """
@@ -61,7 +61,7 @@ class Columns:
         return Columns(rows_of(self.data, index), self.keys, self.names)
 
     def replaced(self, place: int, values: Array) -> Any:
-        """Return the data with another column in place of one; what a frame holds it goes on holding."""
+        """Return the data with another column in place of one; a frame keeps everything else."""
         key = self.keys[place]
         if isinstance(self.data, np.ndarray):
             copy = self.data.copy()
@@ -108,7 +108,7 @@ def excerpts(subject: Subject, numbers: Sequence[int], first: Sequence[str] = ()
     numbers : sequence of int
         Which samples, counted from 0.
     first : sequence of str
-        Names of columns that are worth more than others.
+        Names of columns to show before others.
     """
     rows = np.asarray(numbers, dtype=np.intp)
     if subject.X is None or not len(rows):

@@ -26,7 +26,7 @@ from mercer.reports.wording import counted, decimals, shown
 __all__ = ["FoldFacts", "ScoreFacts", "cross_validated", "held_out", "measured"]
 
 SEED = 0
-DRAWS = 200  # of the bootstrap, for standard errors: they are off by a twentieth
+DRAWS = 200  # draws of the bootstrap: standard errors are off by about a twentieth
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ def held_out(subject: Subject, held: Any) -> ScoreFacts:
 
     Notes
     -----
-    The model was refitted to all samples afterwards, so what folds of it would say of the choice is not known: its
-    kernel was learned from all of them. These predictions are of models chosen and fitted without the samples.
+    The model was refitted to all samples afterwards, so folds of it could not judge the choice: its kernel was learned
+    from all of them. These predictions are by models chosen and fitted without the samples.
     """
     if subject.y is None or int(np.max(held.rows)) >= len(subject.y):
         raise NotApplicable("the samples that were held out are not among those given")
@@ -218,7 +218,7 @@ class _Run:
         table = {name: np.array([fold.scores.get(name, np.nan) for fold in self.folds]) for name in names}
         values = self.values
         if values is not None and not np.all(np.isfinite(values[self.tested])):
-            values = None  # a fold without one of the classes gave none
+            values = None  # a fold that lacked a class gave none
         is_complete = self.tested.all()
         return ScoreFacts(
             task=self.subject.task,
@@ -307,7 +307,7 @@ def _classification(model: Any, data: Any, y: Any) -> dict[str, float]:
 
 
 def classification_scores(y: Any, predicted: Any) -> dict[str, float]:
-    """Return the share of right predictions, and the same with every class counted alike.
+    """Return the accuracy, and the balanced accuracy, in which every class counts alike.
 
     Examples
     --------
@@ -326,7 +326,7 @@ def area_under_roc(y: Any, values: Floats, classes: Array) -> float | None:
     Notes
     -----
     The area is the share of pairs of a sample in the class and one outside that are in order, ties counted half, so
-    the ranks tell it (Mann and Whitney). Standard errors ask for it hundreds of times.
+    it follows from the ranks (Mann and Whitney). Standard errors need it hundreds of times.
 
     Examples
     --------

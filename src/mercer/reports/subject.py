@@ -58,7 +58,7 @@ class Subject:
 
     @classmethod
     def of(cls, estimator: Any, X: Any = None, y: Any = None) -> Subject:
-        """Take in an estimator; one that is not fitted yet is fitted to the data, as a copy."""
+        """Return the subject of a report on an estimator; one that is not fitted is copied and fitted to the data."""
         if not hasattr(estimator, "get_params") or isinstance(estimator, type):
             raise ParameterError(
                 f"{estimator!r} was given to report; a fitted estimator is accepted, for example "

@@ -1,7 +1,7 @@
 r"""The parts of texts, sequences, trees and graphs that weigh most in a decision.
 
 Where a kernel counts parts, the fitted function is linear in the counts, f(x) = sum_j w_j phi_j(x) + b, and every part
-has a weight. Where it does not, parts of trees are taken out, one at a time, and the change of f is what they weigh.
+has a weight. Where it does not, parts of trees are removed one at a time, and their weight is the change of f.
 
 Symbols: phi_j(x) the number for part j in sample x, w_j its weight, f the decision function of a class.
 """
@@ -189,7 +189,7 @@ def _what(S: Any) -> str:
 
 
 def _namer(keys: Any, S: Any) -> Callable[[int], str]:
-    """Return what names the part of a column."""
+    """Return the function that names the part of a column."""
     if hasattr(keys, "nested"):
         return lambda i: shown(_bracketed(keys.nested(i)), 80)
     if hasattr(keys, "levels"):
@@ -243,7 +243,7 @@ def _neighbourhood(keys: Any, i: int) -> str:
 
 
 def _pruned(subject: Subject) -> WeightyFacts:
-    """Take subtrees out of trees, and see how the decision changes."""
+    """Remove subtrees from trees, and see how the decision changes."""
     S, model = subject.samples, subject.model
     assert S is not None
     rows = np.linspace(0, len(S) - 1, min(PRUNED, len(S))).astype(int)

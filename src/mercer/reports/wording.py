@@ -1,7 +1,7 @@
 """How numbers and foreign text are written on a page.
 
 Names of columns, labels and data come from anywhere. What cannot be seen (control characters, marks that turn
-the direction of reading) is spelt out, and what is endless is cut; the template escapes the rest.
+the direction of reading) is spelt out, and very long text is cut; the template escapes the rest.
 """
 
 from __future__ import annotations

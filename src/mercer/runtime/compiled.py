@@ -97,13 +97,13 @@ def _compile(function: Callable[..., Any], fastmath: bool | set[str], inline: bo
     file = os.path.abspath(function.__code__.co_filename)
     # What was typed at a prompt has no file and is recompiled in every process.
     folder = _cache_folder(os.path.dirname(file)) if os.path.isfile(file) else None
-    decorate: Any = cast(Any, numba.njit)(  # whose types do not know all of its options
+    decorate: Any = cast(Any, numba.njit)(  # its type stubs lack some options
         cache=folder is not None,
         nogil=True,
         error_model="numpy",
         fastmath=fastmath,
         inline="always" if inline else "never",
-        no_cfunc_wrapper=True,  # nobody asks for the address of a loop, and the wrapper takes time to compile
+        no_cfunc_wrapper=True,  # no caller needs the address of a loop, and the wrapper takes time to compile
     )
     # Numba settles the place of the cache while it decorates, so the setting is ours for this moment only and
     # the caches of other packages in the process stay where they are.

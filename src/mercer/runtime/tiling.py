@@ -496,7 +496,7 @@ class Kept:
         return self
 
     def recall(self, compute: Callable[[], State], **given: Any) -> State:
-        """Return what the same call gave in a former run, if it had the same arguments; else compute it."""
+        """Return the result of the same call, with the same arguments, in an earlier run; otherwise compute it."""
         return compute()
 
 

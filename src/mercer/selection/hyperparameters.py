@@ -1,4 +1,4 @@
-r"""Hyper-parameters by a gradient method: those of a kernel, and numbers beside it as a noise or a ridge.
+r"""Hyper-parameters by a gradient method: those of a kernel, and numbers beside it, such as a noise or a ridge.
 
 A criterion (minus the log evidence, a leave-one-out error) gives its value and its derivatives in raw values; here
 they become coordinates without constraints, in which L-BFGS moves within a box. Symbols: theta the coordinates.
@@ -29,11 +29,11 @@ __public__ = ["Search", "Tuned", "tune"]
 _FAR = np.log(1e5)  # how far from the start a coordinate may go where no bounds are given
 _SPREAD = 1.5  # standard deviation of the starts of restarts, in coordinates
 _ROUNDING = 1e-10  # relative gain of a step below which there is nothing more to gain
-_AWAY = np.log(1e3)  # how far from its start a coordinate may have lost its way
-_GAIN = 1e-2  # what is worth another look
-_LOOKS = 3  # at most
+_AWAY = np.log(1e3)  # farther from its start than this a coordinate may have lost its way
+_GAIN = 1e-2  # a gain that is worth another look
+_LOOKS = 3  # most further looks
 _STEEP = 0.1  # a slope at which no search should end
-_NEAR = 1e-6  # coordinates so near to an end of their interval are at it
+_NEAR = 1e-6  # coordinates this near to an end of their interval are at it
 
 Monitor = Callable[[int, float], Any]
 
@@ -71,7 +71,7 @@ class Tuned:
     seconds : (t,) array
         Time since the start of the first run.
     at_bounds : tuple of str
-        What was moved to an end of its interval: the criterion would go on.
+        What was moved to an end of its interval: the criterion would improve beyond it.
     evaluations : int
         Evaluations of the criterion, over all runs.
     starts : (r,) array
@@ -176,15 +176,15 @@ def tune(
     beside : mapping of name to float or array, optional
         Further numbers, positive unless named in `real`.
     real : sequence of str
-        Names in `beside` that may have any sign, as inducing points.
+        Names in `beside` that may have any sign, such as inducing points.
     fixed : sequence of str, or "all"
         Names that are held: of free parameters of the kernel (for a vector all of it, or ``length_scale[2]``) and in
         `beside`.
     bounds : mapping of name to (low, high), optional
         Bounds of raw values. Positive numbers stay within a factor of 1e5 of their start where no bounds are given.
     limits : mapping of name to (low, high), optional
-        The same where no bounds are given, instead of that factor: how far a number may go is known, but nothing of
-        where it is likely to be, so that restarts are spread about the start.
+        The same where no bounds are given, instead of that factor. They limit how far a number may go, but do not say
+        where it is likely to be, so restarts are spread about the start.
     search : Search
         How long, how exactly, and how often.
     monitor : callable, optional
@@ -322,9 +322,9 @@ class _Layout:
         return out
 
     def brought_back(self, theta: Floats, start: Floats) -> Floats:
-        """The same with what is at an end of its interval, or far from where it started, at its start again.
+        """Return coordinates with those at an end of their interval, or far from their start, put back to the start.
 
-        Where a noise is nearly nothing, or a length scale beyond all distances, the criterion no longer depends on it:
+        Where a noise is nearly zero, or a length scale beyond all distances, the criterion no longer depends on it:
         an early step that was too long leads there, and no slope leads back.
         """
         ended = (theta <= self.low + _NEAR) | (theta >= self.high - _NEAR) | (np.abs(theta - start) > _AWAY)
@@ -386,7 +386,7 @@ class _Search:
         return drawn["starts"]
 
     def evaluated(self, theta: Floats) -> tuple[float, Floats]:
-        """The criterion and its derivative at coordinates; those that a former run has computed are not computed."""
+        """The criterion and its derivative at coordinates; those that an earlier run has computed are reused."""
         found = self.kept.recall(lambda: dict(zip(("value", "slope"), self._value(theta), strict=True)), theta=theta)
         return found["value"], found["slope"]
 
@@ -402,7 +402,7 @@ class _Search:
         return (float(value), self.layout.slope(kernel, beside, raw, rest)) if np.isfinite(value) else (np.inf, nothing)
 
     def run(self, start: Floats, search: Search) -> None:
-        """Descend from one start; from the end once more with what may have lost its way there, while that helps."""
+        """Descend from one start; then again from the end with stray coordinates put back, while that helps."""
         value, theta, status = self._descend(start, search.max_iter)
         for _ in range(_LOOKS):
             again = self.layout.brought_back(theta, start)

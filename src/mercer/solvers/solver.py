@@ -32,7 +32,7 @@ class Monitor(Protocol):
 
 
 class Watch:
-    """The end of each iteration: what is recorded of it, who is told, and whether it is the last.
+    """The end of each iteration: it is recorded, the monitor is called, and the end of the run is decided.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class Child:
 
     async def _started(self) -> asyncio.subprocess.Process:
         if self.pid is None:
-            # -P: a file numpy.py in the folder of the user is not what is meant by numpy
+            # -P: a file numpy.py in the user's folder must not be imported as numpy
             command = (sys.executable, "-P", "-m", "mercer.studio.child_work", self.kind)
             pipe, nowhere = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
             self.process = await asyncio.create_subprocess_exec(
@@ -66,7 +66,7 @@ class Child:
         return self.process
 
     async def ask(
-        self, do: str, fields: Any, seconds: float, told: Callable[[dict[str, Any]], None] | None = None
+        self, do: str, fields: Any, seconds: float, tell: Callable[[dict[str, Any]], None] | None = None
     ) -> dict[str, Any]:
         """Return the answer; a child that takes longer than allowed is ended."""
         async with self.busy:
@@ -77,7 +77,7 @@ class Child:
             line = json.dumps({"id": number, "do": do, "with": fields}).encode() + b"\n"
             try:
                 process.stdin.write(line)
-                return await asyncio.wait_for(self._answer(process, number, told), seconds)
+                return await asyncio.wait_for(self._answer(process, number, tell), seconds)
             except TimeoutError:
                 await self.end()
                 raise ChildError(
@@ -98,14 +98,14 @@ class Child:
                     4,
                 ) from None
 
-    async def _answer(self, process: Any, number: int, told: Callable[[dict[str, Any]], None] | None) -> dict[str, Any]:
+    async def _answer(self, process: Any, number: int, tell: Callable[[dict[str, Any]], None] | None) -> dict[str, Any]:
         while line := await process.stdout.readline():
             said = json.loads(line)
             if said["id"] != number:
                 continue
             if "told" in said:
-                if told is not None:
-                    told(said["told"])
+                if tell is not None:
+                    tell(said["told"])
                 continue
             if "error" in said:
                 raise ChildError(**said["error"])
@@ -113,7 +113,7 @@ class Child:
         raise EOFError
 
     def stop(self) -> None:
-        """End what the child does, at once; who waits for it is told that it was stopped."""
+        """End the child's work at once; whoever waits for it gets an error that says so."""
         self.stopped = True
         self._kill()
 

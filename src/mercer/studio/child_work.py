@@ -22,7 +22,7 @@ __all__ = ["WORK", "main", "serve_lines"]
 
 Tell = Callable[[dict[str, Any]], None]
 
-# what may be asked for, by the kind of child: module and function, and whether it tells how far it is
+# the requests of each kind of child: module and function, and whether it reports progress
 WORK: dict[str, dict[str, tuple[str, str]]] = {
     "live": {
         "play": ("playground", "play"),
@@ -48,8 +48,8 @@ WORK: dict[str, dict[str, tuple[str, str]]] = {
 }
 TELLING = {"fit", "surface"}
 GIB = 2**30
-MEMORY = {"live": 6 * GIB, "file": 24 * GIB}  # addresses, of which libraries reserve more than they use
-SECONDS = {"live": 60, "file": 3600}  # of a processor, for one request
+MEMORY = {"live": 6 * GIB, "file": 24 * GIB}  # of address space, of which libraries reserve more than they use
+SECONDS = {"live": 60, "file": 3600}  # of processor time, for one request
 
 
 def _limit(kind: str) -> Callable[[], None]:
@@ -95,7 +95,7 @@ def serve_lines(kind: str, source: BinaryIO, sink: BinaryIO, renew: Callable[[],
     for line in source:
         renew()
         identity = json.loads(line)["id"]
-        put(answer(kind, line, lambda told, of=identity: put({"id": of, "told": plain(told)})))
+        put(answer(kind, line, lambda message, of=identity: put({"id": of, "told": plain(message)})))
 
 
 def main(kind: str) -> None:

@@ -42,14 +42,14 @@ def open_file(fields: Any) -> dict[str, Any]:
     targets = data.targets if table is None else [name for name in table.names if table.kinds[name] != "identifier"]
     if target is not None and target not in targets:
         raise ParameterError(f"{str(target)[:60]!r} is not a target of this file. Choose one from the list.")
-    told = plain(data.describe())
+    described = plain(data.describe())
     return {
         "name": fields["name"],
         "holds": repr(data).strip("<>").partition(": ")[2],
         "kind": data.kind,
         "format": data.format,
         "samples": data.n,
-        "columns": told.get("columns", [])[:200],
+        "columns": described.get("columns", [])[:200],
         "targets": list(targets)[:200],
         "has_target": data.y is not None,
         "needs_labels": not data.targets and data.y is None,
@@ -96,7 +96,7 @@ class _Page(Terminal):
 
 
 def fit(fields: Any, tell: Tell) -> dict[str, Any]:
-    """Find a model for a target, with a report; candidates are told as they are scored."""
+    """Find a model for a target, with a report; candidates are reported as they are scored."""
     form, room = Form(fields), Path(fields["room"])
     data = dataset(fields)
     target = form.text("target") or None

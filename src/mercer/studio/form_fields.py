@@ -75,7 +75,7 @@ class Form:
         return value
 
     def flag(self, name: str) -> bool:
-        """Return whether something is wanted; not, if it is not said."""
+        """Return whether something is wanted; false if it is not given."""
         return self.fields.get(name) is True
 
     def points(self, name: str = "points", width: int = 2, least: int = 0) -> Floats:

@@ -1,4 +1,4 @@
-"""Gram matrices: samples in an order that shows who is alike, the spectrum, and what two samples share.
+"""Gram matrices: samples in an order that shows which are alike, the spectrum, and what two samples share.
 
 Small collections of strings, texts, trees and graphs are built in, so that a lesson can begin without a file; points
 come from the playground.

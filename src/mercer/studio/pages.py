@@ -31,11 +31,11 @@ REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; f
 
 
 class Job:
-    """A long piece of work: what it has told so far, and how it ended."""
+    """A long piece of work: its messages so far, and how it ended."""
 
     def __init__(self, what: str) -> None:
         self.what, self.begun = what, time.monotonic()
-        self.told: list[dict[str, Any]] = []
+        self.messages: list[dict[str, Any]] = []
         self.state = "running"
         self.result: dict[str, Any] | None = None
         self.task: asyncio.Task[None] | None = None
@@ -45,8 +45,8 @@ class Job:
         return {
             "what": self.what,
             "state": self.state,
-            "told": self.told[place:],
-            "next": len(self.told),
+            "told": self.messages[place:],
+            "next": len(self.messages),
             "seconds": round(time.monotonic() - self.begun, 1),
             "result": self.result if self.state != "running" else None,
         }
@@ -78,7 +78,7 @@ class Studio:
         self.uploads = asyncio.Semaphore(2)
 
     def known(self, fields: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields of a request with the paths that only the server knows; what was sent for them is lost."""
+        """Return the fields of a request with the paths that only the server knows; paths it was sent are ignored."""
         if "first" not in self.files:
             raise ChildError("There is no file yet. Drop one into the page.", "ParameterError", 2)
         path, name = self.files["first"]
@@ -114,7 +114,7 @@ class Studio:
 
         async def run() -> None:
             try:
-                job.result = await self.file.ask(what, fields, FILE_SECONDS, job.told.append)
+                job.result = await self.file.ask(what, fields, FILE_SECONDS, job.messages.append)
                 self.results[what] = job.result
                 job.state = "done"
             except ChildError as error:
@@ -175,7 +175,7 @@ def _refuse_constant(name: str) -> Any:
 
 
 async def fields_of(request: Any) -> dict[str, Any]:
-    """Return the fields of a request; what is no object of JSON is refused."""
+    """Return the fields of a request; anything but a JSON object is refused."""
     try:
         found = json.loads(await text_body(request) or b"{}", parse_constant=_refuse_constant)
     except RecursionError:
@@ -246,8 +246,8 @@ class Pages:
         if do not in ("open", "predict", "save", "gram", "shared", "compare"):
             return _failed("There is no such question.", 404)
         self.studio.require_idle()
-        told, number = await self.studio.file.ask(do, fields, 300.0), self.studio.number
-        return _json({**told, "number": number} if do == "open" else told)
+        answer, number = await self.studio.file.ask(do, fields, 300.0), self.studio.number
+        return _json({**answer, "number": number} if do == "open" else answer)
 
     async def upload(self, request: Any) -> Any:
         """Take a file: its bytes, and its name without any folder."""
@@ -306,7 +306,7 @@ class Pages:
         return _failed("The request is not JSON. Send an object with named fields.", 400, "ParameterError")
 
     async def left(self, request: Any, error: Exception) -> Any:
-        """Answer nobody: the connection was closed while the request was read."""
+        """Send no answer: the connection was closed while the request was read."""
         return _plain(b"", status=400)
 
 

@@ -49,7 +49,7 @@ class Keys:
     Parameters
     ----------
     port : int
-        Cookies know no ports; the name of the cookie does.
+        Cookies do not distinguish ports, so the name of the cookie does.
     """
 
     def __init__(self, port: int) -> None:

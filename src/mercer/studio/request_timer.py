@@ -1,8 +1,8 @@
 """A connection that does not deliver its request in time is closed.
 
-uvicorn waits without end for the headers of a request, and for a body that nobody reads any more; some connections
-that send a byte now and then would hold the server's places. Here headers, and bodies that are no files, have some
-seconds as a whole, however many pieces they come in. Files are timed where they are received (`mercer.studio.pages`).
+uvicorn waits without limit for the headers of a request, and for a body that is no longer read; a few connections that
+send a byte now and then would occupy the server. Here headers, and bodies that are not files, have some seconds in
+total, in however many pieces they come. Files are timed where they are received (`mercer.studio.pages`).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 __all__ = ["timed_protocol"]
 
 HEADERS = 10.0  # seconds from the connection, or from the first byte of a later request, to the end of the headers
-BODY = 20.0  # seconds of a body that is no file
-REST = 5.0  # seconds of what is still being sent when the answer is complete
+BODY = 20.0  # seconds for a body that is not a file
+REST = 5.0  # seconds for what is still being sent when the answer is complete
 
 
 def timed_protocol() -> Any:
-    """Return the class by which uvicorn speaks HTTP, with limits of time."""
+    """Return uvicorn's HTTP protocol class with time limits."""
     found: Any = importlib.import_module("uvicorn.protocols.http.h11_impl")
     idle, sending = found.h11.IDLE, found.h11.SEND_BODY
 
@@ -55,7 +55,7 @@ def timed_protocol() -> Any:
             super().connection_lost(exc)
 
         def _enter(self, phase: str) -> None:
-            """Wait for something else; the time of what was waited for already goes on."""
+            """Wait for something else; a wait that is under way keeps its deadline."""
             if phase == self.phase:
                 return
             self.phase = phase

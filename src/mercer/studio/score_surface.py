@@ -25,7 +25,7 @@ __all__ = ["surface"]
 
 Tell = Callable[[dict[str, Any]], None]
 
-ROWS = 500  # that decide
+ROWS = 500  # rows that are scored
 FOLDS = 5
 WIDTHS = tuple(float(f"{2.0**p:.4g}") for p in np.arange(-3, 4))
 COSTS = tuple(float(f"{10.0**p:.4g}") for p in np.arange(-2, 4))
@@ -143,7 +143,7 @@ class _Surface:
         return "\n".join(lines) + "\n"
 
     def commands(self, width: float, cost: float, spread: Any) -> str:
-        """Return the command that scores the best place in folds: a width for each column instead of scaled ones."""
+        """Return the command that scores the best point in folds: with a width per column instead of scaled columns."""
         kernel = Gaussian([float(width * s) for s in spread])
         words = ["mercer", "fit", self.file, "--target", self.target, "--features", ",".join(self.names)]
         words += ["--estimator", f"{self.machine}({kernel!r}, {self.cost}={cost!r})", "--folds", str(FOLDS)]

@@ -49,7 +49,7 @@ def address_of(keys: Keys) -> str:
 
 
 def server_of(studio: Any) -> Any:
-    """Return the server of a studio: nobody gets in but through the guard, and nobody may be slow."""
+    """Return the server of a studio: every request passes the guard and must arrive in time."""
     uvicorn: Any = importlib.import_module("uvicorn")
     pages: Any = importlib.import_module("mercer.studio.pages")
     options = uvicorn.Config(
@@ -78,7 +78,7 @@ def run_studio(
     Parameters
     ----------
     say : callable
-        Is told what the user should read.
+        Called with each text that the user should read.
     data : Path or None
         A file to begin with.
     folder : Path

@@ -27,7 +27,7 @@ LEVEL = 0.05
 
 
 def witness(kernel: Kernel, first: Samples, second: Samples, at: Samples) -> Floats:
-    """Return the mean similarity with the first sample less that with the second, at some places."""
+    """Return the mean similarity to the first sample minus that to the second, at some places."""
     return np.asarray(kernel(at, first)).mean(axis=1) - np.asarray(kernel(at, second)).mean(axis=1)
 
 

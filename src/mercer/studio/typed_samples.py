@@ -1,4 +1,4 @@
-"""One sample that is typed: what is offered for it, and what the model says of it."""
+"""One sample that the user types: the fields for it, and its prediction."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from mercer.studio.user_files import dataset
 
 __all__ = ["example_of", "inputs_of", "predict"]
 
-CHOICES = 50  # values of a column that are listed to be chosen from
+CHOICES = 50  # values of a column that are listed as choices
 
 
 def inputs_of(model: Any, data: Dataset) -> list[dict[str, Any]]:
-    """Return the fields to type a sample into, with a usual value each."""
+    """Return the fields to type a sample into, each with a typical value."""
     if not isinstance(data, Table):
         return []
     columns = model.data_["columns"] or [name for name in data.names if name != model.data_["target"]]

@@ -1,4 +1,4 @@
-"""The files that the user gave, read once as long as they do not change."""
+"""The files that the user gave, each read again only if it has changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _read(path: str, changed: float) -> Dataset:
 
 
 def dataset(fields: Any, which: str = "path") -> Dataset:
-    """Return the file; it is read once as long as it does not change."""
+    """Return the file, read again only if it has changed."""
     path = Path(fields[which])
     return _read(str(path), path.stat().st_mtime)
 

@@ -230,7 +230,7 @@ def places_of(classes: Array, values: Array) -> Indices:
     """Places among sorted classes of labels that have been checked, (n,)."""
     try:
         codes = np.minimum(np.searchsorted(classes, values), len(classes) - 1)
-        known = np.asarray(classes[codes] == values)  # one answer for all if they cannot be compared
+        known = np.asarray(classes[codes] == values)  # a single bool if they cannot be compared
         known = known if known.shape == values.shape else np.broadcast_to(known, values.shape)
     except TypeError:
         codes, known = np.zeros(len(values), dtype=np.intp), np.zeros(len(values), dtype=bool)
@@ -406,7 +406,7 @@ class Reduction:
     def of(cls, scheme: Any, count: int) -> Reduction:
         """Return the reduction of `count` classes by a scheme: "ovo", "ovr", a kind of output code, or a code."""
         if not isinstance(scheme, str):
-            scheme = output_code(count, scheme)  # a code that is none is refused, also where it is not needed
+            scheme = output_code(count, scheme)  # an invalid code is refused even where it is not needed
         if count == 2:
             return cls(np.array([[-1.0], [1.0]]), "two")
         if isinstance(scheme, str):
@@ -429,7 +429,7 @@ class Reduction:
         return found
 
     def decode(self, values: Floats) -> Indices:
-        """Return the class numbers of decision values, (m, L); among equals the first class wins."""
+        """Return the class numbers for decision values, (m, L); ties go to the first class."""
         if self.kind == "ovo":
             return np.argmax(self._won(values), axis=1)
         return np.argmax(self.confidences(values), axis=1)
@@ -447,7 +447,7 @@ class Reduction:
         return -decoding_losses(self.code, values)
 
     def _won(self, values: Floats) -> Floats:
-        """Return the number of pairs that each class wins, (m, c): those won less those lost, and all, halved."""
+        """Return the number of pairs that each class wins, (m, c): won minus lost plus all, halved."""
         signs = np.where(values > 0, 1.0, -1.0)
         return 0.5 * (signs @ self.code.T + np.count_nonzero(self.code, axis=1))
 

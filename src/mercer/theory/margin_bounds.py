@@ -3,10 +3,10 @@ r"""Bounds for functions with a margin: support vector machines, boosting, novel
 Symbols: m samples, g(x) = <w, phi(x)> + b with |w| <= 1, gamma the margin, xi_i = max(0, gamma - y_i g(x_i)) slacks,
 R^ the empirical Rademacher complexity of the class with the factor 2 / m, delta the probability of failure.
 
-The theorems of [ST] hold for a margin and a ball that were fixed before the data were seen. Those learned from them are
-paid for by a union over gamma_k = 2^-k, k = 0, 1, -1, 2, -2, ..., and offsets B_l = 2^l in the same way: the j-th of
-them, j = 0, 1, ..., may fail with probability delta / ((j + 1)(j + 2)), which sums to delta. Since all hold at once,
-the best of them may be taken after looking at the data.
+The theorems of [ST] hold for a margin and a ball fixed before the data are seen. Learned ones are paid for by a union
+bound over gamma_k = 2^-k, k = 0, 1, -1, 2, -2, ..., and in the same way over offsets B_l = 2^l: the j-th of them,
+j = 0, 1, ..., may fail with probability delta / ((j + 1)(j + 2)), which sums to delta. Since all hold at once, the best
+of them may be taken after looking at the data.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
 ]
 __public__ = __all__
 
-_FINEST, _COARSEST = 40, -20  # powers of two among which margins and offsets are looked for
+_FINEST, _COARSEST = 40, -20  # powers of two among which margins and offsets are searched
 
 
 @checked(margin=WIDTH)
@@ -85,8 +85,8 @@ def svm_bound(slacks: Any, diagonal: Any, margin: float, delta: float = 0.05) ->
 
     Notes
     -----
-    As on the slides: neither a margin that was learned nor a bias is paid for. `margin_bound` pays for both, and
-    has half of the second term: contraction without absolute values costs the slope once.
+    As in [ST], neither a learned margin nor a bias is paid for. `margin_bound` pays for both, and halves the second
+    term: contraction without absolute values costs the slope only once.
 
     Examples
     --------
@@ -235,8 +235,7 @@ def boosting_bound(slacks: Any, total: float, complexity: float, delta: float = 
 
     Notes
     -----
-    As on the slides, for a sum of weights that was fixed in advance. `margin_bound` with ``norm=total`` pays for one
-    that was learned.
+    As in [ST], for a sum of weights fixed in advance. `margin_bound` with ``norm=total`` pays for a learned one.
 
     Examples
     --------
@@ -267,7 +266,7 @@ def novelty_bound(slacks: Any, radius: float, margin: float, delta: float = 0.05
     slacks : (m,) array
         xi_i = max(0, |c - phi(x_i)|^2 - r^2).
     radius : float
-        R, of a ball around the origin that holds all samples, those to come as well: the root of the largest k(x, x).
+        R, of a ball around the origin that contains all samples, future ones included: the root of the largest k(x, x).
     margin : float
         gamma, fixed in advance.
     delta : float, default 0.05
@@ -388,7 +387,7 @@ def regression_bound(
     Parameters
     ----------
     losses : (m,) array
-        Of the samples, from 0 to `width`: for instance \|y - f(x)\| with f(x) clipped to the range of y.
+        Losses of the samples, from 0 to `width`: for instance \|y - f(x)\| with f(x) clipped to the range of y.
     norm : float
         \|f\|, without its offset.
     complexity : float

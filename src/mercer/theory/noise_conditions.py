@@ -80,13 +80,12 @@ def noise_exponent(probabilities: Any, tail: int | None = None, *, delta: float 
     tail : int, optional
         k, how many of the smallest t are used; None is n^(2/3).
     delta : float, default 0.05
-        Of the interval.
+        The interval misses gamma with this probability.
 
     Notes
     -----
-    If t follows the power law exactly below t_(k+1), the sum is a gamma variable and the interval is exact. It knows
-    nothing of the error of probabilities that are themselves estimated: those of a fitted model show the noise that the
-    model believes in.
+    If t follows the power law exactly below t_(k+1), the sum is a gamma variable and the interval is exact. It ignores
+    errors in the probabilities themselves: those of a fitted model show the noise that the model assumes.
 
     Examples
     --------
@@ -104,7 +103,7 @@ def noise_exponent(probabilities: Any, tail: int | None = None, *, delta: float 
     if t[0] == 0.0 or edge == 0.0:  # a share of samples is exactly at 1/2: no power of t is small enough
         return NoiseExponent(0.0, 0.0, 0.0, float(np.mean(t == 0.0)), 0.0, k)
     total = float(np.log(edge / t[:k]).sum())
-    if total <= 1e-12 * k:  # all at one distance but for rounding, as in Massart's condition
+    if total <= 1e-12 * k:  # all at one distance up to rounding, as in Massart's condition
         return NoiseExponent(math.inf, math.inf, math.inf, math.inf, 1.0, k)
     gamma = k / total
     low, high = (float(gammaincinv(k, level)) / total for level in (delta / 2.0, 1.0 - delta / 2.0))
@@ -142,7 +141,7 @@ def noise_variance_bound(excess: float, gamma: float, beta: float = 1.0, *, gap:
     Parameters
     ----------
     excess : float
-        Risk less that of the best classifier.
+        Risk minus that of the best classifier.
     gamma : float
         Exponent; may be infinite, with `gap`.
     beta : float, default 1.0
@@ -170,7 +169,7 @@ def noise_rate(n: int, gamma: float) -> float:
 
     .. math:: n^{-1 / (2 - \alpha)} = n^{-(1 + \gamma) / (2 + \gamma)}
 
-    From n^-1/2 without any condition to 1/n where the classes are apart (Massart).
+    From n^-1/2 without any condition to 1/n where eta stays away from 1/2 (Massart).
 
     Seed: [HSS] Section 3.2.5.
 

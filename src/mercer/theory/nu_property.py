@@ -18,15 +18,15 @@ __public__ = __all__
 
 
 class NuProperty(NamedTuple):
-    """What data say of the nu-property.
+    """The nu-property, checked on data.
 
     Attributes
     ----------
     errors : float
-        Share of the weight of samples beyond the margin.
+        Margin errors, as a share of the weight.
     nu : float
     support : float
-        Share of the weight of support vectors.
+        Support vectors, as a share of the weight.
     holds : bool
         Whether errors <= nu <= support.
 
@@ -55,8 +55,8 @@ def nu_property(nu: float, margins: Any, coef: Any, sample_weight: Any = None, *
     ----------
     nu : float
     margins : (n,) array
-        y_i f(x_i) - rho, zero on the margin: negative beyond it. Of a novelty detector its decision values, of `NuSVC`
-        y_i times the decision values less 1.
+        y_i f(x_i) - rho: zero on the margin, negative for margin errors. For a novelty detector its decision values;
+        for `NuSVC` y_i times the decision value, minus 1.
     coef : (n,) array
         Coefficients of all samples; those that are not zero are support vectors.
     sample_weight : (n,) array, optional

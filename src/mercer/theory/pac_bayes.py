@@ -117,7 +117,7 @@ def pac_bayes_bound(
     divergence : float
         KL(Q | P).
     n : int
-        m, samples that had no part in the choice of P.
+        m, samples that took no part in the choice of P.
     delta : float, default 0.05
     deterministic : bool, default False
         Whether the error of the majority of Q is bounded, by twice that of the Gibbs classifier.
@@ -219,9 +219,9 @@ def svm_pac_bayes(
     choices : int, default 1
         N, the number of kernels among which one was chosen on the same data.
     outside : int, default 0
-        Further samples that this machine does not decide, because they are of neither of its two classes: they count in
-        m, and are not its errors. The error that is bounded is then that a sample is of one of the two classes and on
-        the wrong side; over the machines of all pairs of classes these add up to a bound of the error of their vote.
+        Further samples that this machine does not decide, because they are of neither of its two classes: they count
+        in m, but not as errors. The error bounded is then that a sample is of one of the two classes and on the wrong
+        side; summed over the machines of all pairs of classes, these bounds bound the error of their vote.
 
     Notes
     -----
@@ -269,7 +269,7 @@ def prior_pac_bayes(
 
     Notes
     -----
-    eta is one of eight values from 1 to 200, which is paid for; mu is free.
+    eta is one of eight values from 1 to 200, a choice that is paid for; mu costs nothing.
 
     Examples
     --------
@@ -315,7 +315,7 @@ def process_divergence(mean: Any, covariance: Any, K: Any) -> float:
     covariance : (m, m) array
         Sigma.
     K : (m, m) array
-        Of the prior.
+        Covariance of the prior.
 
     Examples
     --------

@@ -43,7 +43,7 @@ __all__ = [
 ]
 __public__ = __all__
 
-_ROUNDING = 1e-10  # per sample: how far below zero an eigenvalue may be, of the largest entry
+_ROUNDING = 1e-10  # per sample: how far below zero an eigenvalue may lie, relative to the largest entry
 _BLOCK = 256  # sets of signs at a time
 
 
@@ -89,7 +89,7 @@ def rademacher_bound(risk: float, complexity: float, n: int, delta: float = 0.05
         m.
     delta : float, default 0.05
     width : float, default 1.0
-        Functions have values in an interval of this length.
+        Length of an interval that contains the values of all functions.
 
     Examples
     --------
@@ -160,8 +160,8 @@ def kernel_ball_rademacher(diagonal: Any, norm: float = 1.0) -> float:
 
     Notes
     -----
-    The average itself (`rademacher_average` of `ball_correlation`) is at least this divided by the root of 2, by the
-    inequality of Khintchine and Kahane, and equal to it where K is diagonal.
+    By the Khintchine-Kahane inequality the average itself (`rademacher_average` of `ball_correlation`) is at least
+    this bound divided by sqrt(2); where K is diagonal the two are equal.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def finite_rademacher(count: int, n: int, radius: float = 1.0) -> float:
     n : int
         m.
     radius : float, default 1.0
-        r, the largest root of mean squares of a function over the sample.
+        r, the largest root mean square of any function over the sample.
 
     Examples
     --------
@@ -250,7 +250,7 @@ def offset_rademacher(bound: float, n: int) -> float:
 
     Notes
     -----
-    For linear functions only the two ends of the interval matter, so that it is the class of two functions.
+    The sum is linear in b, so only the two ends of the interval matter: it is a class of two functions.
 
     Examples
     --------
@@ -275,7 +275,7 @@ def contracted_rademacher(complexity: float, lipschitz: float = 1.0, *, absolute
     lipschitz : float, default 1.0
         L.
     absolute : bool, default False
-        Whether averages are of absolute values, as on the slides: then the factor is 2 L.
+        Whether the averages are of absolute values, as in [ST]; the factor is then 2 L.
 
     Examples
     --------
@@ -296,7 +296,7 @@ def hull_rademacher(complexity: float, bound: float = 1.0) -> float:
     Parameters
     ----------
     complexity : float
-        That of H, which is closed under negation.
+        The complexity of H, which is closed under negation.
     bound : float, default 1.0
         B.
 
@@ -358,7 +358,7 @@ def rademacher_average(best: Correlation, n: int, draws: int = 1000, random_stat
     n : int
         m.
     draws : int, default 1000
-        Sets of signs.
+        Number of sets of signs.
     random_state : int or generator, optional
 
     Returns
@@ -410,7 +410,7 @@ def _average(best: Correlation, n: int, draws: int, draw: Callable[[tuple[int, i
 
 
 def _answers(best: Correlation, signs: Floats) -> Floats:
-    """Return what a function says of signs: one finite number for each column."""
+    """Return what a function returns for signs, checked to be one finite number per column."""
     given = answer_of(
         best, signs, who="best", takes="an array (n, r) of signs, and returns r numbers", error=ParameterError
     )
@@ -505,7 +505,7 @@ def stump_correlation(X: Any) -> Correlation:
     columns = []
     for values in table.T:
         order = np.argsort(values, kind="stable")
-        ends = np.append(np.diff(values[order]) > 0.0, True)  # a threshold does not part equal values
+        ends = np.append(np.diff(values[order]) > 0.0, True)  # a threshold does not separate equal values
         columns.append((order, np.flatnonzero(ends)))
 
     def best(signs: Floats) -> Floats:
@@ -556,7 +556,7 @@ def hull_correlation(best: Correlation, bound: float = 1.0) -> Correlation:
     Parameters
     ----------
     best : function
-        Of H.
+        The same for H, as `stump_correlation` returns.
     bound : float, default 1.0
         B.
 

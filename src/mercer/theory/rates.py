@@ -30,13 +30,13 @@ def surrogate_bound(excess: float, loss: str = "hinge") -> float:
     Parameters
     ----------
     excess : float
-        Expected loss less the smallest possible.
+        Expected loss minus the smallest possible.
     loss : {"hinge", "exponential", "logistic"}, default "hinge"
         The logistic loss has logarithms to base 2.
 
     Notes
     -----
-    The constants are those printed; 1, sqrt(2) and sqrt(2 ln 2) would do (Bartlett, Jordan and McAuliffe, 2006).
+    The constants are as printed; 1, sqrt(2) and sqrt(2 ln 2) suffice (Bartlett, Jordan and McAuliffe, 2006).
 
     Examples
     --------
@@ -72,9 +72,8 @@ def convergence_rate(
 
     Notes
     -----
-    An expression of the right order, not a bound: twice the Rademacher average would be 2 r / R, the two deviations of
-    the sum above it are counted once, and the 1 in the range of the loss is left out. `excess_risk_bound` has
-    all of them.
+    An expression of the right order, not a bound: twice the Rademacher average would be 2 r / R, the two deviations
+    are counted only once, and the 1 in the range of the loss is left out. `excess_risk_bound` includes all of them.
 
     Examples
     --------
@@ -110,9 +109,9 @@ def excess_risk_bound(
     n, norm, radius, mean_radius, slope, delta
         As in `convergence_rate`.
     approximation : float, default 0.0
-        delta(F, psi), the smallest expected loss in the ball less the smallest of all functions.
+        delta(F, psi), the smallest expected loss in the ball minus the smallest over all functions.
     bayes : float, default 0.0
-        Error of the best classifier.
+        The Bayes error: that of the best classifier.
 
     Examples
     --------

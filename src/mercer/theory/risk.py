@@ -104,7 +104,7 @@ def empirical_minimizer(losses: Any) -> int:
     Parameters
     ----------
     losses : (k, n) array
-        Of k functions at n samples.
+        Losses of k functions on n samples.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def uniform_deviation(losses: Any, risks: Any) -> float:
     Parameters
     ----------
     losses : (k, n) array
-        Of k functions at n samples.
+        Losses of k functions on n samples.
     risks : (k,) array
         Their expected risks.
 

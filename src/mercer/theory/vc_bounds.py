@@ -48,11 +48,11 @@ def capacity_bound(risk: float, n: int, capacity: float, eta: float = 0.05, *, p
     n : int
         N.
     capacity : float
-        Of 2N samples: the annealed VC entropy, or ln of the growth function (see `vc_entropy`, `sauer_bound`).
+        Capacity on 2N samples: the annealed VC entropy, or ln of the growth function (`vc_entropy`, `sauer_bound`).
     eta : float, default 0.05
     printed : bool, default False
-        Whether the formula of the seed is computed to the letter. It is smaller, and is not what Vapnik proves:
-        his theorem has eta / 4 and 1 / N, and the logarithm of the mean in place of the mean logarithm.
+        Whether to compute the formula exactly as printed. It is smaller, and not what Vapnik proves: his theorem has
+        eta / 4 and 1 / N, and the logarithm of the mean instead of the mean of the logarithm.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class Structure(NamedTuple):
     chosen : int
         The set of functions with the smallest bound.
     bounds : (L,) array
-        Of all sets.
+        The bound of each set.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def structural_risk(risks: Any, dimensions: Any, n: int, eta: float = 0.05, *, p
         Capacities h_1 <= h_2 <= ...
     n : int
     eta : float, default 0.05
-        Of all bounds together: each has eta / L, so that the smallest may be chosen on the same data.
+        For all bounds together: each gets eta / L, so the smallest may be chosen on the same data.
     printed : bool, default False
         As in `vc_bound`, and with eta for each set.
 
@@ -240,11 +240,11 @@ def symmetrized_width(n: int, capacity: float, delta: float = 0.05) -> float:
 
 @checked(errors=Integer(0), n=COUNT, new=COUNT, capacity=SIZE, delta=DELTA)
 def transductive_bound(errors: int, n: int, new: int, capacity: float = 0.0, delta: float = 0.05) -> Bound:
-    r"""Bound the share of errors on given test samples, of which the training samples were drawn at random.
+    r"""Bound the share of errors on given test samples, for a random split into training and test samples.
 
     .. math:: \max \Bigl\{ \tfrac{k - e}{u} : P\{ \mathrm{Hyp}(N + u, k, N) \le e \} \ge \delta e^{-C} \Bigr\}
 
-    Of all N + u samples k would be errors, and the N for training are a random part of them: exactly hypergeometric.
+    If k of all N + u samples are errors, the number of errors in a random subset of N is hypergeometric.
 
     Seed: [SS] Eq. (19) and Section 2.3.5, bounds for transduction.
 
@@ -257,7 +257,7 @@ def transductive_bound(errors: int, n: int, new: int, capacity: float = 0.0, del
     new : int
         u, test samples whose inputs are known.
     capacity : float, default 0.0
-        C, ln of the number of labellings of all N + u samples among which was chosen; 0 for a function that was fixed.
+        C, ln of the number of labellings of all N + u samples to choose from; 0 for a function fixed beforehand.
     delta : float, default 0.05
 
     Examples
@@ -293,15 +293,15 @@ def luckiness_bound(n: int, margin: float, radius: float, delta: float = 0.05) -
     n : int
         m.
     margin : float
-        gamma, the smallest distance of a sample from the hyperplane. It may be learned.
+        gamma, the smallest distance of a sample from the hyperplane. It may depend on the sample.
     radius : float
-        R, of a ball around the origin that holds all samples, those to come as well.
+        R, of a ball around the origin that contains all samples, future ones included.
     delta : float, default 0.05
 
     Notes
     -----
-    The first bound of a learned margin, and of historical interest: its constants are such that it says something only
-    for millions of samples.
+    The first bound for a margin that depends on the sample, of historical interest: its constants are so large that it
+    is informative only for millions of samples.
 
     Examples
     --------

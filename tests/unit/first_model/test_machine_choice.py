@@ -237,7 +237,7 @@ def test_many_rows_are_approximated_and_it_is_said(monkeypatch, once):
     assert [family.name for family in machines.families(CLASSES, np.arange(30))] == ["LSSVC"]  # of many classes
 
 
-def test_candidates_are_told_when_they_are_scored():
-    told = []
-    chosen = choice.choose(rows(Gaussian(1.0)), CURVE, "regression", Given(scoring="r2"), nothing, told=told.append)
-    assert set(chosen.leaderboard) <= set(told)
+def test_candidates_are_reported_when_they_are_scored():
+    seen, given = [], Given(scoring="r2")
+    chosen = choice.choose(rows(Gaussian(1.0)), CURVE, "regression", given, nothing, on_scored=seen.append)
+    assert set(chosen.leaderboard) <= set(seen)

@@ -175,7 +175,7 @@ def lloyd(
         one = found.best()
         if best is None or one.inertia < best.inertia - _EQUAL * cloud.size:
             best = one
-        if status in (Status.TIME, Status.STOPPED):  # which is told even if the best has converged: others have not
+        if status in (Status.TIME, Status.STOPPED):  # reported even if the best has converged: others have not
             best = replace(best, status=status)
             break
     assert best is not None

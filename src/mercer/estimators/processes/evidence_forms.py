@@ -190,7 +190,7 @@ class IterativeEvidence(Contracting):
         gram, P, Z, runs = self._run(kernel, noise)
         logdet, error = self._determinant(P, runs)
         found = completed(observed, noise, logdet, runs.solutions[:, : -self.probes])
-        # tr(G^-1 dG) = tr(P^-1 dG) + E (G^-1 z - P^-1 z)^T dG P^-1 z: only what P does not know is left to chance
+        # tr(G^-1 dG) = tr(P^-1 dG) + E (G^-1 z - P^-1 z)^T dG P^-1 z: only the difference is estimated at random
         V, share, own = P.solve(Z), -0.5 * k / self.probes, k / P.shift
         rest = runs.solutions[:, -self.probes :] - V
         exact = np.hstack([found.coef, np.sqrt(k) * found.U, np.sqrt(k) * P.inverse_root()])
@@ -287,7 +287,7 @@ class FeaturePosterior(ProcessPosterior):
 
 @dataclass(frozen=True, eq=False)
 class IterativePosterior(ProcessPosterior):
-    r"""A posterior without a factor of G: new samples are solved for by conjugate gradients when they are asked about.
+    r"""A posterior without a factor of G: it solves by conjugate gradients for each new sample on request.
 
     For an approximate solution u of G u = k the variance of the linear predictor u^T y is returned, kappa - 2 u^T k +
     u^T G u. It is never below the exact one, and above it by the square of the error in u.

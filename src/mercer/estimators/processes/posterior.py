@@ -120,10 +120,10 @@ class SoftmaxPosterior:
 
 @dataclass(frozen=True, eq=False)
 class CoordinatePosterior:
-    """Latent functions in the r coordinates phi of a factor of K, and beyond them as their prior is.
+    """Latent functions in the r coordinates phi of a factor of K; beyond them, the prior.
 
-    The variance at t is kappa - |phi|^2 + |R phi|^2: what the coordinates do not say of a sample remains unknown. With
-    a factor of full rank it is that of the exact process.
+    The variance at t is kappa - |phi|^2 + |R phi|^2: the part of a sample that the coordinates miss keeps its prior
+    variance. With a factor of full rank it is that of the exact process.
 
     Attributes
     ----------

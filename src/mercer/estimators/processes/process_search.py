@@ -4,9 +4,9 @@ Symbols: v the variance of y, w the sample weights, W their sum, k the number of
 size of the kernel, lambda the eigenvalues of W^1/2 K W^1/2; theta coordinates that move, g and H first and second
 derivatives of minus the log evidence in them.
 
-An evaluation costs n^3, so that a quarter of many samples is searched for a sixtieth of the price. It ends at a point
-near the optimum of all, and the second derivatives there, times the ratio of the numbers of samples, are nearly those
-of all: a few quasi-Newton steps with them replace the many by which L-BFGS would learn them.
+An evaluation costs n^3, so a search on a quarter of many samples costs a sixtieth. It ends near the optimum for all
+samples, and the second derivatives there, times the ratio of the sample sizes, are nearly those for all: a few
+quasi-Newton steps with them replace the many by which L-BFGS would learn them.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from mercer.spec import chain, constrained, free_names, free_values, unconstrain
 __all__ = ["SOME", "Begin", "EvidenceSearch", "Remembering"]
 
 _ROUGH = 1e-2  # slope at which a search on some of the samples ends
-_GONE = 1e-3  # a noise that has fallen so far on some of the samples
+_GONE = 1e-3  # factor by which a noise on some of the samples has fallen if it has vanished
 _FACTORS = 2.0 ** np.arange(-4, 9)  # of all length scales, where the evidence is that of white noise
 _AGAIN = 4  # further starts where the evidence is that of white noise
 _MANY, SOME = 1000, 2000  # samples from which the search begins on a quarter of them, but no more than this many
 _FAR = 1e6  # how far the size of a kernel may be from v
 _LENGTHS = 2.0 ** np.arange(-6, 5)  # times the length scale at hand
 _SHARES = 10.0 ** np.arange(-4, 2)  # r
-_FEW = 300  # samples on which the evidence is looked at coarsely
+_FEW = 300  # samples on which the coarse grid is evaluated
 _STEP = 1e-3  # of finite differences of derivatives
 _LONGEST = 1.0  # step in any coordinate
 _STEPS = 8
@@ -116,8 +116,8 @@ class EvidenceSearch:
         """Return where the search on all samples begins: of many, at the optimum of some of them.
 
         If that lies at an end of an interval, is that of white noise or does not exist, or if there are many
-        parameters, the search begins where the user says. Of several starts each is followed on some samples; which
-        hill is the highest, all samples say.
+        parameters, the search begins where the user says. Each of several starts is followed on some samples; all
+        samples decide which hill is the highest.
         """
         observed = way.observations
         n = len(observed.y)
@@ -134,11 +134,11 @@ class EvidenceSearch:
         small = DenseEvidence(part, self._resources())
         try:
             found = self._climb(small, starts, units, run, restarts=0, tol=_ROUGH)
-        except ParameterError:  # the evidence of so few has no value at the start
+        except ParameterError:  # the evidence of these few has no value at the start
             return starts
         if found.at_bounds or found.status is not Status.CONVERGED or not found.names:
             return starts
-        if -found.value - part.white(1.0) <= WHITE:  # so few say nothing; all of them may
+        if -found.value - part.white(1.0) <= WHITE:  # these few explain nothing; all of them may
             return starts
         best = np.asarray(found.beside["noise"])
         if best < _GONE * starts[0].noise:  # what interpolates some may not interpolate all
@@ -266,7 +266,7 @@ def limits_of(units: Units, kernel: Kernel, noise: Any = None) -> dict[str, tupl
 
 
 def sized(units: Units, kernel: Kernel, S: Samples, held: Sequence[str] = ()) -> Kernel | None:
-    """Return the kernel with sizes so that its mean variance is that of y; None where it has none that moves."""
+    """Return the kernel with its sizes set so that its mean variance is that of y; None where no size is free."""
     names = [name for name in sizes(kernel) if name not in held]
     own = float(np.mean(kernel.diag(kernel.prepare(S))))
     if not names or not 0.0 < own < np.inf:
@@ -288,7 +288,7 @@ def coarse_starts(kernel: Scaled, S: Samples, y: Floats, weight: Floats, units: 
         \qquad s = \frac1{kW} \sum_{ij} \frac{z_{ij}^2}{\lambda_i + r}
 
     with z the weighted targets in the basis of eigenvectors: one decomposition for each length scale gives the evidence
-    for every r, and the best size s. Short and long length scales, the second with much noise, often are both hills.
+    for every r, and the best size s. Often there are two hills: short length scales, and long ones with much noise.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ def coarse_starts(kernel: Scaled, S: Samples, y: Floats, weight: Floats, units: 
         A multiple of a kernel with a ``length_scale``, which is multiplied by powers of two.
     S : Samples
     y : (n, k) array
-        Less its mean.
+        With its mean subtracted.
     weight : (n,) array
         Positive.
     units : Units
@@ -309,7 +309,7 @@ def coarse_starts(kernel: Scaled, S: Samples, y: Floats, weight: Floats, units: 
 
     Notes
     -----
-    300 samples are looked at, chosen at random: with their number the best length scale changes slowly.
+    300 samples are used, chosen at random: the best length scale changes slowly with their number.
     """
     some = np.sort(np.random.default_rng(0).permutation(len(S))[:_FEW])
     S, y, w = S.take(some), y[some], weight[some]
@@ -357,8 +357,8 @@ def _hills(value: Floats) -> list[tuple[int, int]]:
 def few_parameters(kernel: Kernel, fixed: Any) -> bool:
     """Return whether a search should begin on some of the samples.
 
-    With many parameters, as length scales of all columns, some of the samples have optima of their own, from which that
-    of all is not reached; and the search on all takes almost as many steps.
+    With many parameters, such as length scales of all columns, a subsample has optima of its own, from which that of
+    all samples is not reached; and the search on all takes almost as many steps.
     """
     names = free_names(kernel)
     return sum(name not in fixed and name.partition("[")[0] not in fixed for name in names) <= _FEW_PARAMETERS
@@ -415,7 +415,7 @@ class Descent:
     evaluations: int
 
     def followed_by(self, found: Tuned) -> Tuned:
-        """The search that went on from here, as one with these steps; its first evaluation was known."""
+        """Join these steps with the search that continued from here, whose first evaluation was already known."""
         return replace(
             found,
             path=np.vstack([self.path, found.path[1:]]),
@@ -451,7 +451,7 @@ def descend(
     coordinates : Coordinates
         Where to begin.
     H : (q, q) array
-        Positive definite; brought up to date by the BFGS formula.
+        Positive definite; updated by the BFGS formula.
     tol : float
         The steps end when the largest derivative is below tol.
     monitor : callable, optional
@@ -462,7 +462,7 @@ def descend(
     Descent
     """
     began = time.perf_counter()
-    theta: Any = coordinates.theta[coordinates.moves]  # types are not followed through the loop: that takes long
+    theta: Any = coordinates.theta[coordinates.moves]  # Any: inferring types through the loop takes long
     value, g = coordinates.evaluate(evidence, theta)
     rows, evaluations, failures = [(value, 0.0, coordinates.raw(theta))], 1, 0
     while len(rows) <= _STEPS and failures < 3 and np.max(np.abs(g), initial=0.0) > tol:
@@ -484,7 +484,7 @@ def descend(
 
 
 def _updated(H: Floats, s: Floats, y: Floats) -> Floats:
-    """Second derivatives brought up to date by the BFGS formula; as they were if it would make them indefinite."""
+    """Second derivatives updated by the BFGS formula; unchanged if the update would make them indefinite."""
     Hs = H @ s
     if s @ y <= 1e-10 * np.linalg.norm(s) * np.linalg.norm(y):
         return H

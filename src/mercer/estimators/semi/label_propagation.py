@@ -48,9 +48,9 @@ from mercer.targets.target import labels
 __all__ = ["LabelPropagation"]
 __public__ = __all__
 
-_STRICT = 0.01  # of tol: what may be left of the linear system of hard labels, which magnifies it
+_STRICT = 0.01  # times tol: the residual allowed for the linear system of hard labels, which magnifies it
 _QUICK = 0.5  # alpha up to which sweeps are few
-_SINGLE = 1e-6  # tol that they reach in single precision
+_SINGLE = 1e-6  # tol that sweeps reach in single precision
 _ROUNDS = 100  # of weights of graphs
 _LOOSE = 1.0  # times the change of the weights: the tolerance meanwhile
 _STEADY = 1e-5  # change of the weights at which they have settled
@@ -85,7 +85,7 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
         X then holds nodes, numbers or names; nodes that are not in X have no label. In any form that
         `mercer.domains.structures.nodes.Network` takes. Several graphs have the same nodes.
     alpha : float, default 0.9
-        How much of a value comes from the neighbours, with soft clamping; the rest is the label's. In (0, 1).
+        The share of a value that comes from the neighbours, with soft clamping; the rest is the label's. In (0, 1).
     clamping : {"soft", "hard"}, default "soft"
         Whether given labels may change.
     n_neighbors : int, default 10
@@ -95,13 +95,13 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
     graph_weights : "robust", "equal" or (k,) array, default "robust"
         beta, of several graphs: as above, all equal, or as given.
     spread : float, default 0.1
-        delta over the mean energy of the graphs at equal weights: the smaller, the more graphs differ. Positive.
+        delta over the mean energy of the graphs at equal weights: the smaller, the more the weights differ. Positive.
     unlabelled : object, default -1
         What stands in y for no label; None for None and NaN.
     tol : float, default 1e-6
         Accuracy of the values.
     max_iter : int, default 1000
-        Products with the graphs, at most, of each linear system.
+        Largest number of products with the graphs for each linear system.
     memory, max_time, n_threads : optional
         Budgets; see `KernelEstimator`.
 
@@ -127,12 +127,12 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
 
     Notes
     -----
-    All classes are found at once, by sweeps over the nodes, and by conjugate gradients from what these found where they
-    are slow (alpha above 0.5 and nodes far from each other); both work in single precision and correct that in double.
-    Cost O(c) per edge and iteration; some ten iterations for small alpha, or if few steps lead from any node to any
-    other, and ``sqrt(1 / (1 - alpha))`` times as many at worst. A new sample gets the
-    mean of its nearest training samples, one that equals a training sample the values of that. The weights of graphs
-    descend an objective that is not convex; they start from equal ones.
+    All classes are found at once, by sweeps over the nodes, and where these are slow (alpha above 0.5 and nodes far
+    from each other) by conjugate gradients from their result; both work in single precision and correct that in
+    double. Cost O(c) per edge and iteration; some ten iterations for small alpha, or if few steps lead from any node to
+    any other, and ``sqrt(1 / (1 - alpha))`` times as many at worst. A new sample gets the mean of its nearest training
+    samples; one that equals a training sample gets its values. The weights of graphs descend a nonconvex objective,
+    starting from equal ones.
 
     Examples
     --------
@@ -298,7 +298,7 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
         share = Y[labelled].mean(axis=0)
         np.maximum(F, 0.0, out=F)
         total = F.sum(axis=1, keepdims=True)
-        far = ~(self.reached_ & (total[:, 0] > 0.0))  # values are positive wherever a way leads, but for rounding
+        far = ~(self.reached_ & (total[:, 0] > 0.0))  # values are positive wherever a path leads, up to rounding
         F[far], total[far] = share, 1.0
         self.node_distributions_ = np.divide(F, total, out=F)
         self.graph_names_, self.graph_weights_ = networks.names, beta / beta.sum()
@@ -329,7 +329,7 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
         rows = [(self._misfit(found[-1].X, Y) + float(beta @ E), found[-1].residual, 0.0)]
         if m > 1 and isinstance(self.graph_weights, str) and self.graph_weights == "robust":
             weigh, rows = RobustWeights.of(E, self.spread), []
-            loose = 1.0  # how well F is solved for, over how well it is to be: no better than the weights are known
+            loose = 1.0  # tolerance for F relative to the final one: no tighter than the weights are known
             for _ in range(_ROUNDS):
                 rows.append((self._misfit(found[-1].X, Y) + weigh.value(E), found[-1].residual, 0.0))
                 before, beta = beta, weigh(E)
@@ -359,7 +359,7 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
         loose: float = 1.0,
     ) -> SparseSolution:  # fmt: skip
         """Return F for given weights of the graphs."""
-        left = 1.0 - self.alpha  # what a further step changes of an error in the mode that is slowest
+        left = 1.0 - self.alpha  # the share of an error in the slowest mode that a further step removes
         strict = self.tol * (_STRICT if self.clamping == "hard" else min(0.5 * np.sqrt(left), 5.0 * left))
         monitor = run.solver_monitor(strict) if run.watched else None
         solve = functools.partial(
@@ -386,16 +386,16 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
     def _solve_soft(
         self, L: Laplacian, Y: Floats, start: Floats | None, strict: float, monitor: Any, solve: Any
     ) -> SparseSolution:
-        """Return F of soft labels: by sweeps, and where these are slow by conjugate gradients from what they found."""
+        """Return F for soft labels: by sweeps, and where these are slow by conjugate gradients from their result."""
         gamma, scale = (1.0 - self.alpha) / self.alpha, L.scale
         own = np.full(len(Y), gamma) if scale is None else gamma / scale**2
         d, B = L.diagonal + own, Y * (gamma if scale is None else (gamma / scale)[:, None])
-        if scale is not None and start is not None:  # of F times the scale the weights of the graph are the ties
+        if scale is not None and start is not None:  # what is solved for is F times the scale
             start = start * scale[:, None]
         quick = self.alpha <= _QUICK
         begin = start
         if start is None and (scale is None or self.tol < _SINGLE):
-            begin = Y if scale is None else Y * scale[:, None]  # in the mode that is slowest of all, Y itself is right
+            begin = Y if scale is None else Y * scale[:, None]  # in the slowest mode, Y itself is right
         found = None
         if self.tol >= _SINGLE and (quick or scale is not None):
             found = sweep_sparse(

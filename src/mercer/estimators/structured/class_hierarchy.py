@@ -23,8 +23,8 @@ class ClassHierarchy(FiniteSpace):
     .. math:: f(x, y) = \sum_{v \succeq y} f_v(x), \qquad
         k((x, y), (x', y')) = |\{v : v \succeq y, v \succeq y'\}| \; k(x, x')
 
-    Each node has a function, and a class adds up those on the path from the root to it (but for the root itself, which
-    all have in common), so that what is said of "animal" is learned from cats and dogs alike.
+    Each node has a function, and a class adds up those on the path from the root to it (except the root itself, which
+    all have in common), so that what makes an animal is learned from cats and dogs alike.
 
     Seed: [HSS] Section 3.1.4, Eq. (88), with the joint kernel of a tree of labels.
 
@@ -86,7 +86,7 @@ class ClassHierarchy(FiniteSpace):
     def tables(self) -> tuple[Floats, Floats, Floats]:
         paths = [self._path(label) for label in np.asarray(self.classes).tolist()]
         tops = {path[-1] for path in paths}
-        common = tops if len(tops) == 1 else set()  # one root is in all paths and tells nothing
+        common = tops if len(tops) == 1 else set()  # a single root is in all paths and carries no information
         nodes = {
             node: place
             for place, node in enumerate(dict.fromkeys(v for path in paths for v in path if v not in common))

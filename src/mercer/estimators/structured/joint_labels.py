@@ -47,8 +47,8 @@ class JointLabels(_Collections):
         \Delta(y, y') = 1 - \frac{2 a}{a + b + P}
 
     with P positive objects, a of which y' finds, and b others that it takes for positive. The most violated labels for
-    each pair (a, b) are those with the a highest positive and the b highest negative objects, so that all are looked
-    at in O(m^2).
+    each pair (a, b) are those with the a highest positive and the b highest negative objects, so all pairs are
+    searched in O(m^2).
 
     Seed: [HSS] Section 3.1.4 (joint labelling, after Joachims).
 
@@ -63,9 +63,9 @@ class JointLabels(_Collections):
 
     Notes
     -----
-    X is a list of collections, y a list of their labels; for one collection, ``fit([X], [y])``. The slack is one for
-    each collection, and C is what a loss of 1 of all of it costs: larger than for a slack per object. There is no bias;
-    add a constant to the kernel for one, but not for "precision".
+    X is a list of collections, y a list of their labels; for one collection, ``fit([X], [y])``. Each collection has one
+    slack, and C is the cost of a loss of 1 on the whole collection: larger than for a slack per object. There is no
+    bias; add a constant to the kernel for one, but not for "precision".
 
     Examples
     --------

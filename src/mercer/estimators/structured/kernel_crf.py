@@ -78,12 +78,12 @@ class KernelCRF(StructuredRisk):
         scaling is for explicit features that are not negative, with `ClassLabels` or `LabelSequences` and the
         log-likelihood: each weight has an equation of its own, and many steps are needed. All reach the same optimum.
     max_sites : int, optional
-        Samples, or positions of sequences, that carry the functions at most: those along which the objective falls
-        fastest are taken, some at a time, and the functions on them are fitted again. None keeps all.
+        Largest number of samples, or positions of sequences, that carry the functions: those along which the objective
+        falls fastest are added, some at a time, and the functions on them are fitted again. None keeps all.
     tol : float, default 1e-8
-        It ends when the gradient in the space is shorter than this, relative to the one at zero.
+        The method stops when the norm of the gradient in the space, relative to that at zero, is below this.
     max_iter : int, default 1000
-        Iterations at most.
+        Largest number of iterations.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional

@@ -28,7 +28,7 @@ class LabelSequences(OutputSpace):
     .. math:: f(x, y) = \sum_t \sum_{|\delta| \le r} f^\delta_{y_t}(x_{t + \delta}) + \sum_{t > 1} W_{y_{t-1} y_t}
 
     so that the joint kernel adds k(x_{s + delta}, x'_{t + delta}) for equal labels, and `transition_scale` for equal
-    pairs of labels. What lies before the first or after the last position counts nothing.
+    pairs of labels. Positions before the first or after the last contribute nothing.
 
     Seed: [HSS] Eq. (117), Section 4.2: conditional Markov chains, hidden Markov support vector machines.
 
@@ -39,7 +39,7 @@ class LabelSequences(OutputSpace):
     transition_scale : float, default 1.0
         Of the kernel of pairs of labels; 0 for labels that do not depend on each other.
     cost : (K, K) array, optional
-        What it costs to say b where a is true, at each position, in the order of sorted labels; None is 1.
+        The cost of predicting b where a is true, at each position, in the order of sorted labels; None is 1.
     classes : array, optional
         Learned: the labels.
 
@@ -162,7 +162,7 @@ class LabelSequences(OutputSpace):
 
     def violated(self, F: Floats, w: Floats, truth: Any, rescaling: str = "margin") -> Constraint:
         unit, steps = self._steps(truth) if rescaling == "slack" else (0.0, None)
-        if steps is None:  # margins are searched at once, and losses without a unit by listing
+        if steps is None:  # margins are searched in one pass, losses without a unit by listing
             return super().violated(F, w, truth, rescaling)
         chains = self._chains(F, np.array([0, len(F)]), w)
         scores, path = best_paths_of_losses(chains.scores, chains.start, chains.transitions, steps)

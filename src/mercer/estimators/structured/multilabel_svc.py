@@ -68,7 +68,7 @@ class MultilabelSVC(ClassifierMixin, KernelEstimator):
         \bigl(1 - f_u(x_i) + f_v(x_i)\bigr)_+^2, \qquad s_i = \frac{1}{\max(|y_i|, L - |y_i|)}
 
     The threshold f_0 is ranked with the labels: below those of the sample, and above all others, so that it depends on
-    the sample and samples with all labels or none count, too. A label is predicted where f_l > f_0.
+    the sample, and samples with all labels or none count as well. A label is predicted where f_l > f_0.
 
     Seed: [HSS] Section 3.1.4 (multilabel, after Elisseeff and Weston): f(x, u) > f(x, v) for u in y and v not in y;
     with squared slacks, which makes the objective smooth, and with the threshold as one more label (after Fuernkranz
@@ -81,9 +81,9 @@ class MultilabelSVC(ClassifierMixin, KernelEstimator):
     C : float, default 1.0
         What a pair's squared slack costs.
     tol : float, default 1e-4
-        It ends when the gradient in the space is shorter than this, relative to the one at zero.
+        L-BFGS stops when the norm of the gradient in the space, relative to that at zero, is below this.
     max_iter : int, default 1000
-        Iterations of L-BFGS at most.
+        Largest number of iterations of L-BFGS.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional

@@ -50,8 +50,8 @@ class NetworkLabels(OutputSpace):
 
     with a matrix W for each kind c of edges. The best labels, their probabilities and the labels that violate most are
     exact, by a junction tree, whose cost is exponential in the network's treewidth: grids may be long, but not wide.
-    Where they are wide, ``inference="relaxed"`` looks for good labels by a linear relaxation, which also bounds what
-    may have been missed (`mercer.networks.linear_relaxation`).
+    Where they are wide, ``inference="relaxed"`` finds good labels by a linear relaxation, which also bounds how much
+    better the best ones may be (`mercer.networks.linear_relaxation`).
 
     Seed: [HSS] Section 4.2, Proposition 22 and Corollary 24: kernels that decompose over the cliques of a network.
 
@@ -63,7 +63,7 @@ class NetworkLabels(OutputSpace):
     pair_scale : float, default 1.0
         Of the kernel of pairs of labels; 0 for labels that do not depend on each other.
     cost : (K, K) array, optional
-        What it costs to say b where a is true, at each site, in the order of sorted labels; None is 1.
+        The cost of predicting b where a is true, at each site, in the order of sorted labels; None is 1.
     kinds : int, optional
         Number of kinds of edges; None is as many as `edges` have, or 1 if samples bring them.
     inference : {"exact", "relaxed"}, default "exact"

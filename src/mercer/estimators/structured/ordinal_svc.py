@@ -187,7 +187,7 @@ def best_thresholds(f: Floats, codes: Indices, C: Floats, count: int) -> Floats:
 
         ends = [_zero(bends, slope, strict) for strict in (False, True)]
         out[k] = 0.5 * (ends[0] + ends[1])
-    return np.maximum.accumulate(out)  # in order but for rounding
+    return np.maximum.accumulate(out)  # in order up to rounding
 
 
 def _zero(bends: Floats, slope: Any, strict: bool) -> float:

@@ -1,4 +1,4 @@
-r"""What may be predicted: an output space, with the few verbs that machines with structured outputs ask for.
+r"""What may be predicted: an output space, with the few methods that machines with structured outputs call.
 
 Symbols: a sample has sites (one, or one per position of a sequence); F (m, D) the values of D functions at its m
 sites, w (G,) weights of features of the output alone; the score of output y is <F, psi(y)> + <w, g(y)>.
@@ -24,7 +24,7 @@ __public__ = ["FiniteSpace", "OutputSpace"]
 
 
 class Constraint(NamedTuple):
-    """A constraint of the margin: the score must rise along `psi` and `g` by `loss`, but for a slack.
+    """A margin constraint: the score must rise along `psi` and `g` by `loss`, up to a slack.
 
     Attributes
     ----------
@@ -207,7 +207,7 @@ class OutputSpace(Spec):
         return found._replace(psi=found.loss * found.psi, g=found.loss * found.g)
 
     def slack_bound(self, F: Floats, w: Floats, truth: Any, rescaling: str = "margin") -> float:
-        """Return a number by which no constraint of this truth is violated more; the slack, if searches are exact."""
+        """Return an upper bound on the violation of any constraint of this truth; the slack, if searches are exact."""
         found = self.violated(F, w, truth, rescaling)
         return max(0.0, found.loss - float(np.vdot(found.psi, F)) - float(found.g @ w))
 
@@ -244,7 +244,7 @@ class OutputSpace(Spec):
 
 
 class FiniteSpace(OutputSpace):
-    """A space with few outputs, all of one site: every question is answered by looking at all of them.
+    """A space with few outputs, all of one site: every search goes over all of them.
 
     A subclass gives `tables`: psi (c, D), g (c, G) and the losses (c, c), from the true output to the predicted one.
     """

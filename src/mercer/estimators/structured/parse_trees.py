@@ -68,8 +68,8 @@ class ParseTrees(OutputSpace):
     Notes
     -----
     X is a list of sentences, each a list of what the kernel compares, one for each word. A tree is a tuple (label,
-    left, right), a single word the text of its tag. Trees that are not binary must be made binary first, and chains
-    of single children joined.
+    left, right); a single word is the text of its tag. Trees must be binarised first, and chains of single children
+    joined.
 
     Examples
     --------

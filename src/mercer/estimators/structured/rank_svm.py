@@ -22,7 +22,7 @@ from mercer.targets.target import numbers
 __all__ = ["RankSVM", "mean_ndcg", "pair_agreement"]
 __public__ = ["RankSVM"]
 
-_HIGHEST = 30  # grade; 2^y of the others must not drown in rounding beside it
+_HIGHEST = 30  # largest grade; 2^y of the others must not be lost in rounding beside it
 
 
 class RankSVM(KernelEstimator):
@@ -30,8 +30,8 @@ class RankSVM(KernelEstimator):
 
     .. math:: \min_f \; \tfrac12 \|f\|^2 + C \sum_{(i, j):\, y_i > y_j} c_{ij} \bigl(m_{ij} - f(x_i) + f(x_j)\bigr)_+^2
 
-    Pairs are those of one group, such as the documents of one query; c = 1, or what measures of rankings gain by the
-    right order, such as NDCG; m = 1, or the difference of the relevances.
+    Pairs are within a group, such as the documents of one query; c = 1, or the gain of the right order in a measure
+    of rankings, such as NDCG; m = 1, or the difference of the relevances.
 
     Seed: [HSS] Section 3.1.4 (ranking over observations, after Herbrich et al., and conjoint analysis); with
     squared slacks, which makes the objective smooth.
@@ -43,18 +43,19 @@ class RankSVM(KernelEstimator):
     C : float, default 1.0
         What a pair's squared slack costs.
     gain : {"equal", "linear", "exponential"}, default "equal"
-        What a pair counts: 1, y_i - y_j, or 2^y_i - 2^y_j. The last is what NDCG gains, for relevances of a few grades
-        in which the highest matter most.
+        The weight of a pair: 1, y_i - y_j, or 2^y_i - 2^y_j. The last is the gain of NDCG, for relevances in a few
+        grades of which the highest matter most.
     margin : {"equal", "difference", "exact"}, default "equal"
-        What a pair's scores must differ by, at least: 1, or y_i - y_j, which asks more of pairs that are further apart.
-        "exact" asks all pairs, those of equal relevance too, to differ by just y_i - y_j: least squares of differences.
+        By how much the scores of a pair must differ: at least 1, or at least y_i - y_j, more for pairs further apart.
+        "exact" requires all pairs, those of equal relevance too, to differ by exactly y_i - y_j: least squares of
+        differences.
     share : {"pairs", "samples"}, default "pairs"
-        What a group counts: all its pairs, or as much as it has samples, since its pairs are divided by their number.
-        Then large groups do not outweigh the others.
+        The weight of a group: the number of its pairs, or of its samples, so that large groups do not outweigh the
+        others.
     tol : float, default 1e-8
-        It ends when the gradient in the space is shorter than this, relative to the one at zero.
+        L-BFGS stops when the norm of the gradient in the space, relative to that at zero, is below this.
     max_iter : int, default 1000
-        Iterations of L-BFGS at most.
+        Largest number of iterations of L-BFGS.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
@@ -77,8 +78,8 @@ class RankSVM(KernelEstimator):
     Conjoint analysis, where what is better depends on the user: samples are pairs (x, u), the groups are the users, and
     the kernel is ``Tensor(k_x, k_u)``, with a constant in k_u for what all users have in common.
 
-    The pairs are never listed: sums over them take O(n log n), and an iteration one product with K besides. A sample of
-    weight w counts as w copies: a pair has the product of the weights.
+    The pairs are never listed: sums over them take O(n log n), and each iteration takes one product with K as well. A
+    sample of weight w counts as w copies: a pair has the product of the weights.
 
     Examples
     --------

@@ -92,6 +92,6 @@ class SampleSpaces:
         return violated
 
     def slack_bound(self, F: Floats, w: Floats, truth: Any, rescaling: str) -> float:
-        """Return a number by which no constraint of a truth, which is (sample, output), is violated more."""
+        """Return an upper bound on the violation of any constraint of a truth, which is (sample, output)."""
         i, output = truth
         return self[i].slack_bound(F, w, output, rescaling)

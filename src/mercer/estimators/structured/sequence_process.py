@@ -66,9 +66,9 @@ class GaussianProcessSequenceClassifier(StructuredRisk):
         Draws of the latent scores over which probabilities are averaged, in pairs that mirror each other. Their errors
         are about 0.5 / sqrt(n_draws) at most.
     tol : float, default 1e-8
-        It ends when the gradient in the space is shorter than this, relative to the one at zero.
+        The search stops when the norm of the gradient in the space, relative to that at zero, is below this.
     max_iter : int, default 1000
-        Iterations at most.
+        Largest number of iterations.
     random_state : int, RandomState or None, default 0
         Of the draws; the same for every sequence.
     gamma, degree, coef0 : optional
@@ -91,8 +91,8 @@ class GaussianProcessSequenceClassifier(StructuredRisk):
     sites_, offsets_ : Samples, array
         The training positions, and where each sequence begins.
     objective_, gap_ : float
-        Minus the logarithm of likelihood times prior at the mode, but for a constant, and how far it is above its
-        minimum at most.
+        Minus the logarithm of likelihood times prior at the mode, up to a constant, and a bound on how far it is above
+        its minimum.
     n_iter_ : int
 
     Notes
@@ -239,7 +239,7 @@ class GaussianProcessSequenceClassifier(StructuredRisk):
     def marginals(self, X: Any) -> list[Floats]:
         """Return the probability of each label at each position, one (T, K) array per sequence.
 
-        They are averages over the posterior, so that none is surer than the data allow.
+        They are averages over the posterior, so that none is more certain than the data allow.
 
         Parameters
         ----------
@@ -309,7 +309,7 @@ def _times_prior(A: Floats, C: Floats, K: int) -> Floats:
 def _precision(H: Floats, C: Floats, K: int) -> tuple[Floats, float]:
     """Return Q = (1 + H S)^-1 H = L (1 + L' S L)^-1 L' for H = L L', and log det(1 + H S) = log det(1 + L' S L).
 
-    The symmetric form is as exact as S is large: no eigenvalue of 1 + L' S L is less than one.
+    The symmetric form is stable however large S is: no eigenvalue of 1 + L' S L is less than one.
     """
     (factorise,) = get_lapack_funcs(("pstrf",), (H,))  # with pivots, as far as H is positive
     U, pivots, rank, _ = factorise(H, lower=0)
@@ -318,6 +318,6 @@ def _precision(H: Floats, C: Floats, K: int) -> tuple[Floats, float]:
     inner = _times_prior(L.T, C, K) @ L
     inner = 0.5 * (inner + inner.T)
     values, vectors = np.linalg.eigh(inner)
-    values = np.maximum(values, 0.0)  # else it is rounding
+    values = np.maximum(values, 0.0)  # negative ones are rounding
     half = L @ vectors / np.sqrt(1.0 + values)
     return half @ half.T, float(np.sum(np.log1p(values)))

@@ -74,7 +74,7 @@ class StructuredMachine(ClassifierMixin, KernelEstimator):
         return ClassLabels() if self.outputs is None else self.outputs.check()
 
     def _space_of(self, y: Any) -> OutputSpace:
-        """Return the output space; sequences of labels are refused by name where one label is meant."""
+        """Return the output space; refuse sequences of labels where it takes one label per sample."""
         space = self._space()
         if isinstance(space, FiniteSpace) and (labels := _first_sequence(y)):
             raise TargetError(

@@ -40,7 +40,7 @@ class StructuredPerceptron(StructuredMachine):
     averaged : bool, default True
         Whether predictions use the mean of the functions after each visit instead of the last one.
     max_iter : int, default 10
-        Passes over the samples at most, in the order given; a pass without a mistake is the last.
+        Largest number of passes over the samples, in the order given; a pass without a mistake is the last.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional

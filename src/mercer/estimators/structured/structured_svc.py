@@ -33,7 +33,7 @@ class StructuredSVC(StructuredRisk):
         f(x_i, y_i) - f(x_i, y) \ge \Delta(y_i, y) - \xi_i \;\; \text{for all } y
 
     The slack is at least the loss of the prediction. Constraints are generated greedily, the most violated of each
-    sample in turn, and the dual is maximised over what is known; it ends when none is violated by more than `tol`.
+    sample in turn, and the dual is maximised over those found, until none is violated by more than `tol`.
 
     Seed: [HSS] Eqs. (88)-(89), (106)-(108) (whose min is a max), Proposition 16, Eqs. (110)-(112), Theorem 17 and
     Corollary 18.
@@ -47,7 +47,7 @@ class StructuredSVC(StructuredRisk):
     outputs : OutputSpace, optional
         What is predicted; None is `ClassLabels()`.
     rescaling : {"margin", "slack"}, default "margin"
-        Whether the loss is the margin that is asked for, or multiplies the slack:
+        Whether the loss is the required margin, or multiplies the slack:
         f(x, y_i) - f(x, y) >= 1 - xi / loss. The latter needs a space that can list its outputs, or search them loss
         by loss (`LabelSequences`).
     method : {"constraints", "frank_wolfe", "one_slack"}, default "constraints"
@@ -59,7 +59,7 @@ class StructuredSVC(StructuredRisk):
         Largest violation of a constraint, in the unit of the loss; for "frank_wolfe" and "one_slack" the duality gap
         for each unit of the costs.
     max_iter : int, default 1000
-        Passes over the samples at most.
+        Largest number of passes over the samples.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's named kernels.
     gram : GramSpec, optional
@@ -80,19 +80,19 @@ class StructuredSVC(StructuredRisk):
     slack_ : array
         The slack of each sample (or part of one), at least the loss of its prediction.
     objective_, dual_objective_ : float
-        The objective is between them at its minimum: a bracket.
+        The minimum of the objective lies between them.
     gap_, violation_ : float
         Their difference, and the largest violation of a constraint: the certificate.
     inexactness_ : float
         By how much a constraint that no search found may be violated beyond its slack: 0 where searches are exact.
-        Where they are not, slacks, objective, gap and violation are those of a relaxation's bound, which hold whatever
-        the searches missed; only that a slack is at least the loss of the prediction is then not known.
+        Where they are not, slacks, objective, gap and violation come from the bound of a relaxation, and hold whatever
+        the searches missed; only that a slack is at least the loss of the prediction is then not guaranteed.
     support_pairs_ : list of (sample, key, alpha)
         Constraints with a multiplier, by the sample and the key of the other output; only of "constraints".
     n_constraints_ : int
         How many constraints were generated ("frank_wolfe": steps; "one_slack": joint ones).
     constraint_bound_ : float
-        How many may be needed at most by Theorem 17; of joint ones by Joachims, Finley and Yu (2009).
+        The largest number that may be needed, by Theorem 17; for joint ones by Joachims, Finley and Yu (2009).
     n_iter_ : int
 
     Notes

@@ -23,7 +23,7 @@ __all__ = ["Features"]
 __public__ = __all__
 
 _ROWS = 4096  # rows of the factor that are in memory at once as a dense array
-_FEW = 6  # where fewer than one in so many numbers is not zero, a product looks at those alone
+_FEW = 6  # if fewer than one in this many numbers is nonzero, a product reads only those
 
 
 class Features(GramSpec):

@@ -319,7 +319,7 @@ def _linked(source: Source, i: int, graph: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _listed(source: Source, i: int, graph: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a graph has in lists beside its nodes and links, and not in these as well."""
+    """Return what a graph gives in lists of its own; refuse what its nodes and links give as well."""
     found: dict[str, Any] = {}
     for key, usual in (("labels", None), ("attributes", None), ("edge_labels", None), ("weights", 1.0)):
         if graph.get(key) is None:

@@ -29,10 +29,10 @@ _factorise, _solve = get_lapack_funcs(("potrf", "potrs"), dtype=np.float64)
 _MANY = 2048  # variables from which it matters how many of them are free at first
 
 _MARGIN = 1e-12  # of the width of a box: nearer than this to an end is at the end
-_BAND = 4.0  # how near to the multiplier a gradient has to be, in violations, for its variable to be looked at
-_WORK = 1e10  # floating-point operations that all factorisations together may take, about
-_EXACT = 1e-11  # of the largest gradient: less is rounding
-_LEFT = 1e-9  # of the gradient, that a direct solution may leave
+_BAND = 4.0  # distance of a gradient from the multiplier, in violations, up to which its variable is considered
+_WORK = 1e10  # about how many floating-point operations all factorisations together may take
+_EXACT = 1e-11  # relative to the largest gradient: less is rounding
+_LEFT = 1e-9  # share of the gradient that a direct solution may leave
 _JITTER = (0.0, 1e-13, 1e-11, 1e-9)  # tried in turn on a singular block; the direction is judged by what it gains
 
 
@@ -351,7 +351,7 @@ def polish(problem: BoxQP, beta: Floats, g: Floats, most: int, halted: Callable[
     ----------
     problem : BoxQP
     beta, g : (n,) arrays
-        A feasible point near the optimum and the gradient there; changed only if less violates afterwards.
+        A feasible point near the optimum and the gradient there; changed only if that lowers the violation.
     most : int
         Variables near the margin up to which it is tried.
     halted : callable, optional
@@ -404,7 +404,7 @@ class _Near:
         self.K, self.beta, self.g = K, beta.copy(), g.copy()
         self.lower, self.upper = box
         one = len(group) and group[0] == group[-1] and (group == group[0]).all()
-        if one:  # as of every machine with one bias
+        if one:  # as for every machine with one bias
             self.member, self.group = np.ones((len(group), 1)), np.zeros(len(group), np.intp)
         else:
             self.member = (group[:, None] == np.unique(group)).astype(np.float64)
@@ -413,7 +413,7 @@ class _Near:
         self.definite, self.level = True, 0  # what the blocks so far could be factored with
 
     def solve(self, halted: Callable[[], bool]) -> None:
-        """Step until no variable wants to move, or the work is too much."""
+        """Step until no variable violates its condition, or the work is too much."""
         scale = _EXACT * max(1.0, float(np.abs(self.g).max(initial=0.0)))
         rounds = max(4, min(200, int(_WORK / (len(self.g) ** 3 / 3.0 + 1e5))))
         for _ in range(rounds):
@@ -486,7 +486,7 @@ class _Near:
         del A, factor
         left = self.g[F] + self._product(F, d)[F]
         left -= B @ ((B / B.sum(axis=0)).T @ left)
-        # a block that is singular but for rounding has a factor, which means nothing
+        # a block that is singular up to rounding has a factor, but a meaningless one
         return d if np.abs(left).max() <= _LEFT * np.abs(self.g[F]).max() else None
 
     def _by_centring(self, F: Indices, B: Floats) -> Floats | None:
@@ -494,7 +494,7 @@ class _Near:
         mean = B / B.sum(axis=0)
         right = self.g[F] - B @ (mean.T @ self.g[F])
         for jitter in _JITTER[self.level :]:
-            self.level = _JITTER.index(jitter)  # what was too little once will be again
+            self.level = _JITTER.index(jitter)  # what was too little once will be too little again
             A, size = centred(self.K[np.ix_(F, F)], B, mean)
             A[np.diag_indices_from(A)] += jitter * size
             try:  # the matrix is rebuilt for every attempt, so that there is never a copy of it

@@ -304,17 +304,17 @@ class _Run:
         box = self.lower[W], self.upper[W]
         goal = 0.5 * self.options.tol if self.whole else max(_INNER * gap, 0.3 * self.options.tol)
         chunk = max(1, int(_CHUNK / len(W))) if not self.cone else 20 * len(W) + 1000
-        limit, unheard, idle, least, face = self.limit - self.steps, chunk, 0, np.inf, None
+        limit, unreported, idle, least, face = self.limit - self.steps, chunk, 0, np.inf, None
         patience = (_EAGER if self.stiff else _PATIENCE) * len(W) + _FEWEST
         while limit > 0:
-            if unheard <= 0:
+            if unreported <= 0:
                 if monitor is not None and monitor(self.rounds, gap):
                     break
-                unheard = chunk
-            asked = int(min(unheard, limit, patience))
+                unreported = chunk
+            asked = int(min(unreported, limit, patience))
             taken, left = descend(K, g, beta, box, starts, goal, asked)
             self.steps += taken
-            limit, patience, unheard = limit - taken, patience - taken, unheard - taken
+            limit, patience, unreported = limit - taken, patience - taken, unreported - taken
             if not np.isfinite(beta).all() or (self.cone and self._runs_off(g, beta, W)):
                 return None
             if left <= goal or taken < asked:
@@ -330,7 +330,7 @@ class _Run:
                     break
                 idle = 0 if gained and left < 0.9 * least else idle + (1 if gained else _SLOW)
                 least = min(least, left)
-                patience, unheard = patience << min(idle // _SLOW, 20), unheard - patience
+                patience, unreported = patience << min(idle // _SLOW, 20), unreported - patience
         self.stiff = face is not None
         return beta, g
 

@@ -1,14 +1,14 @@
-r"""Sweeps over the nodes of a graph for values that are none negative: D X = B + T X, one node after the other.
+r"""Gauss-Seidel sweeps over the nodes of a graph for nonnegative values: D X = B + T X, one node after the other.
 
 Symbols: D = diag(d), T >= 0 symmetric and B >= 0, both sparse, X (n, c); s = d - T 1 the sums of the rows of D - T. A
-sweep sets each row to (B_i + sum_j T_ij X_j) / d_i, with what was found for the rows before (Gauss and Seidel). Nothing
-is subtracted, so that every entry is right to digits of its own, however small it is, in single precision too;
-conjugate gradients, whose errors are of one size everywhere, would need more digits for shares of small rows. The last
-steps are done in double precision, and measure what is left.
+sweep sets each row to (B_i + sum_j T_ij X_j) / d_i, with the new values of the rows before. Nothing is subtracted, so
+every entry has a small relative error, however small it is, in single precision too; conjugate gradients, whose errors
+are of one size everywhere, would need more digits for shares of small rows. The last steps are taken in double
+precision, and measure the remaining change.
 
-What sweeps change most slowly is a multiple of the same number everywhere. Where no s is negative they begin with the
-multiple that is right, and keep it right: s'X is the sum of B, by the symmetry of T. On a graph in which everything is
-near to everything few sweeps are left then, however small s is.
+The slowest mode of sweeps is a constant. Where no s is negative they begin with the right constant and keep it right:
+s'X is the sum of B, by the symmetry of T. On a graph where few steps lead from any node to any other, few sweeps then
+suffice, however small s is.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from mercer.solvers.solver import Monitor
 
 __all__ = ["reach", "sweep_sparse"]
 
-_SINGLE = 4e-7  # relative change of a row that single precision can still tell
-_TINY = 1e-30  # sum of a row that single precision need not know
-_EVEN = 1e-6  # of a sum that is known: it is right
-_SLOW, _LATELY = 0.25, 3  # changes that fall by less in so many sweeps are left to another method
-_PASSES = 8  # in which a graph that is not a long thread is reached
-_AHEAD = 64  # entries: how early rows are asked for
+_SINGLE = 4e-7  # relative change of a row that single precision still resolves
+_TINY = 1e-30  # sum of a row below which single precision need not be accurate
+_EVEN = 1e-6  # relative error up to which a known sum counts as right
+_SLOW, _LATELY = 0.25, 3  # if changes fall by less than this factor in this many sweeps, another method takes over
+_PASSES = 8  # passes that reach all of a graph unless it is a long thread
+_AHEAD = 64  # entries: how far ahead rows are prefetched
 _FLOAT32 = np.dtype(np.float32)
-_STEPS = 3  # in double precision, at most
+_STEPS = 3  # most steps in double precision
 
 
 def sweep_sparse(
@@ -70,7 +70,7 @@ def sweep_sparse(
         s, if it is known.
     rate : float, optional
         A bound on how much of an error a sweep leaves. Without it, sweeps that turn out to be slow end it as
-        ``Status.STALLED``, with what they found.
+        ``Status.STALLED``, with the values so far.
     monitor : callable, optional
         ``monitor(iteration, residual)``; a true answer ends it.
 
@@ -137,7 +137,7 @@ class _Sweeps:
         return X
 
     def run(self, X: Floats, enough: float, may_be_slow: bool) -> Status:
-        """Sweep until rows change by no more than is enough, or can be told."""
+        """Sweep until no row changes by more than is allowed, or than its precision resolves."""
         c, changes = self.B.shape[1], []
         enough = max(enough, _SINGLE if X.dtype == np.float32 else 0.0)
         sums = np.zeros(len(X), X.dtype) if self.sums is None else self.sums.astype(X.dtype)
@@ -159,7 +159,7 @@ class _Sweeps:
         return Status.MAX_ITER
 
     def end(self, X: Floats, tol: float, status: Status) -> SparseSolution:
-        """Return what steps in double precision make of the rows."""
+        """Return the rows after steps in double precision."""
         out, change, steps = X, np.inf, 0
         while steps == 0 or (status is Status.CONVERGED and not change <= tol and steps < _STEPS):
             before, out = out, np.empty(self.B.shape)
@@ -171,7 +171,7 @@ class _Sweeps:
 
 
 def reach(ties: Any, known: Bools) -> Bools | None:
-    """Return which rows are tied to a known one, by whatever way, or None where that is quicker to find otherwise.
+    """Return which rows are connected to a known one by any path, or None where that is quicker to find otherwise.
 
     Examples
     --------
