@@ -56,9 +56,10 @@ def act(page, rng):
         canvas = page.locator("#view canvas:visible").first
         if not canvas.count():
             return
-        box = canvas.bounding_box()
         if what < 0.6:
             canvas.press(rng.choice(KEYS))
+            return
+        if not (box := canvas.bounding_box()):  # the view was changed this moment
             return
         page.mouse.move(box["x"] + rng.random() * box["width"], box["y"] + rng.random() * min(box["height"], 600))
         page.mouse.down()
