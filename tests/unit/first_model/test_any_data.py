@@ -12,7 +12,7 @@ from mercer import SVR, KernelRidge
 from mercer.cli.inputs import selected_columns
 from mercer.errors import DomainError, TargetError, TimeBudgetError
 from mercer.first_model import given_rows
-from mercer.first_model.any_data import candidates_for
+from mercer.first_model.any_data import candidates_for, sparse_kernels
 from mercer.kernels import Gaussian, Match
 
 rng = np.random.default_rng(0)
@@ -183,3 +183,9 @@ def test_trees_and_graphs_as_files_hold_them():
     graph = {"edges": [(0, 1)], "labels": ["C", "O"]}
     graphs = mercer.domains.Graphs.pack([graph, graph])
     assert repr(candidates_for(graphs, [], None)) == repr(candidates_for([graph], [], None))
+
+
+def test_the_usual_width_is_compared_first():
+    """When time is short the first kernel is the only one: the narrowest, near the identity, would be a poor model."""
+    X = sp.csr_array(np.repeat([[0.0, 3.0], [4.0, 3.0]], 5, axis=0))  # of total variance 4
+    assert sparse_kernels(X)[0] == Gaussian(2.0)
