@@ -3,7 +3,9 @@
 Every click, key and drag is drawn from a seed. An error in the console of the browser, an answer of the server with a
 status of 500, a word printed by the server, or memory that grows ends it with exit code 1. Memory is compared between
 the second quarter of the run, when caches are filled, and the last: of the server, which has a process of its own
-(Playwright keeps what it has seen in this one), of both its children, and of the page's heap.
+(Playwright keeps what it has seen in this one), of both its children, and of the page's heap. Before each reading the
+child of the file does every kind of work, since it may be minutes or an hour old: what its first picture or surface
+loads, some hundred megabytes, is not growth.
 """
 
 import contextlib
@@ -68,6 +70,19 @@ def act(page, rng):
         page.mouse.up()
 
 
+EVERYTHING = """async () => {
+  const post = (where, fields) => fetch(where, { method: "POST", body: JSON.stringify(fields) });
+  const idle = async () => {
+    while ((await (await fetch("/job?since=0")).json()).state === "running")
+      await new Promise((go) => setTimeout(go, 200));
+  };
+  await idle();
+  await post("/file/surface", { target: "y", seconds: 20 });
+  await idle();
+  return (await post("/file/gram", { kernel: "Gaussian(1.0).on('a')", theme: "light" })).status;
+}"""
+
+
 class Server:
     """``mercer studio`` in a process of its own, as a user starts it."""
 
@@ -127,13 +142,14 @@ def soak(minutes, seed=0):
         while time.monotonic() < begun + 60 * minutes:
             try:
                 act(page, rng)
+                if time.monotonic() > noted + every:
+                    if page.evaluate(EVERYTHING) == 200:
+                        seen.append((*map(megabytes, server.pids()), heap(session)))
+                    noted = time.monotonic()
             except Error as error:  # a thing went away before it was reached: not a fault of the page
                 if "Timeout" not in str(error) and "detached" not in str(error) and "outside" not in str(error):
                     wrong.append(str(error)[:300])
             acts += 1
-            if time.monotonic() > noted + every:
-                noted = time.monotonic()
-                seen.append((*map(megabytes, server.pids()), heap(session)))
         browser.close()
         if printed := server.end():
             wrong.append(f"the server printed: {printed[-2000:]}")
