@@ -118,13 +118,13 @@ from mercer.estimators.svm.linear_programming import LinearProgrammingMachine as
 from mercer.estimators.svm.novelty import OneClassSVM as OneClassSVM
 from mercer.estimators.svm.novelty import SVDD as SVDD
 from mercer.estimators.svm.novelty import enclosing_ball as enclosing_ball
+from mercer.estimators.svm.quantile_svr import QuantileSVR as QuantileSVR
 from mercer.estimators.svm.relative_margin import RelativeMarginMachine as RelativeMarginMachine
 from mercer.estimators.svm.svc import MarginBoundSVC as MarginBoundSVC
 from mercer.estimators.svm.svc import NuSVC as NuSVC
 from mercer.estimators.svm.svc import SVC as SVC
 from mercer.estimators.svm.svr import HuberSVR as HuberSVR
 from mercer.estimators.svm.svr import NuSVR as NuSVR
-from mercer.estimators.svm.svr import QuantileSVR as QuantileSVR
 from mercer.estimators.svm.svr import SVR as SVR
 from mercer.estimators.tasks.nuclear_norm import NuclearNormClassifier as NuclearNormClassifier
 from mercer.estimators.tasks.nuclear_norm import NuclearNormRegressor as NuclearNormRegressor

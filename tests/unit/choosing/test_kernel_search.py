@@ -186,6 +186,7 @@ def test_any_estimator(estimator, grid):
 def test_regression_machines():
     X, y = numbers(40)
     assert_alike(*both(SVR(Gaussian(1.0)), {"C": [0.1, 10.0], "epsilon": [0.01, 0.1]}, X, y, cv=3), atol=1e-6)
+    assert_alike(*both(SVR(), {"tol": [1e-6], "C": [None, 10.0]}, X, y, cv=3), atol=1e-6)  # a tube in the unit of y
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,15 @@
 """Support vector regression: functions that are short in feature space and cheap by a loss with corners.
 
 Symbols: beta_i the coefficients, xi = y - f(x) - b residuals, w_i sample weights and W their sum, epsilon the
-half-width of the tube, tau a quantile, b the bias, rho the multipliers of the sums.
+half-width of the tube, b the bias, rho the multipliers of the sums.
 """
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,27 +17,30 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.callback import with_callbacks
 
 from mercer.arrays import Floats, Indices
-from mercer.constraints import AnyOf, Each, Interval, OneOf, Positive
+from mercer.constraints import AnyOf, Interval, OneOf, Optional, Positive
 from mercer.errors import TargetError
 from mercer.estimators.certificates.certified import Certified
-from mercer.estimators.estimator import sample_weights
-from mercer.estimators.fits import fitting
+from mercer.estimators.fits import Run, fitting
 from mercer.estimators.svm.support import SupportVectorMachine, in_one_thread
 from mercer.gram import Gram, GramSpec, Repeated
-from mercer.losses import Absolute, EpsilonInsensitive, Huber, Pinball
+from mercer.losses import Absolute, EpsilonInsensitive, Huber
 from mercer.losses.loss import BoxDual
 from mercer.problems import BoxQP, Solution, Status
 from mercer.solvers import Solver
 from mercer.targets import Real
 
-__all__ = ["HuberSVR", "NuSVR", "QuantileSVR", "SVR"]
-__public__ = __all__
+__all__ = ["HuberSVR", "NuSVR", "SVR", "SupportVectorRegressor", "program_of"]
+__public__ = ["HuberSVR", "NuSVR", "SVR"]
+
+_COST, _TUBE = 3.0, 0.1  # in standard deviations of y
+_SAME = 1e-12  # targets that differ by less of their size are the same but for rounding
+_LEAST = 1e-290  # spreads whose thousandths are in range
 
 
 class SupportVectorRegressor(Certified, RegressorMixin, SupportVectorMachine):
     """Base of the regression machines; a subclass writes the program of one function and reads its bias."""
 
-    C: float
+    C: Any
     several_outputs: ClassVar[bool] = True
 
     # what a subclass writes ---------------------------------------------------------------------------
@@ -122,7 +127,8 @@ class SupportVectorRegressor(Certified, RegressorMixin, SupportVectorMachine):
         return values if self._is_one() else values.reshape(len(values), -1)
 
 
-def _program_of(K: Gram, dual: BoxDual) -> BoxQP:
+def program_of(K: Gram, dual: BoxDual) -> BoxQP:
+    """Return the dual of a loss as a quadratic program."""
     gram = K if dual.index is None else Repeated(K, dual.index)
     return BoxQP(gram, dual.linear, dual.lower, dual.upper, ridge=dual.ridge)
 
@@ -132,6 +138,17 @@ def _per_sample(problem: BoxQP, beta: Floats, n: int) -> Floats:
     if (repeats := getattr(problem.gram, "repeats", None)) is not None:
         return np.bincount(repeats, weights=beta, minlength=n).astype(np.float64)
     return beta
+
+
+def _spread(y: Floats, weight: Floats) -> float:
+    """Return the standard deviation of targets, a sample of weight w counting as w; 1 if they are all the same."""
+    largest = float(np.abs(y).max())
+    if largest == 0.0:
+        return 1.0
+    share, z = weight / weight.sum(), y / largest
+    z = z - share @ z
+    found = math.sqrt(float(share @ (z * z)))
+    return found * largest if found > _SAME and found * largest > _LEAST else 1.0
 
 
 class SVR(MultiOutputMixin, SupportVectorRegressor):
@@ -148,15 +165,19 @@ class SVR(MultiOutputMixin, SupportVectorRegressor):
         None is ``Gaussian("columns")``, with a length scale for each column. A scikit-learn name ("rbf", "linear",
         "poly", "sigmoid", "precomputed") means what it means in its support vector machines. Conditionally positive
         definite kernels of order 1 are accepted.
-    C : float, default 1.0
+    C : float, "spread" or None, default None
         Cost of an error of size one outside the tube. Positive; ``inf`` allows no error: the shortest function in the
-        tube, which must have one.
-    epsilon : float, default 0.1
-        Half-width of the tube, in the unit of y. Non-negative; 0 estimates the conditional median.
+        tube, which must have one. "spread" is 3 standard deviations of y, for kernels with k(x, x) near 1, so that the
+        unit of y does not matter. None is "spread" with the default kernel, and 1.0 if a kernel is given, as in
+        scikit-learn.
+    epsilon : float, "spread" or None, default None
+        Half-width of the tube, in the unit of y. Non-negative; 0 estimates the conditional median. "spread" is 0.1
+        standard deviations of y. None is "spread" with the default kernel, and 0.1 if a kernel is given.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's named kernels, at its defaults for them (``gamma="scale"``, 3, 0).
     tol : float, default 1e-3
-        Largest violation of the optimality conditions, in the unit of y.
+        Largest violation of the optimality conditions, in the unit of y, or in standard deviations of y where epsilon
+        is.
     max_iter : int, optional
         The most pairs of variables to move, per output; None or -1 is the solver's own limit.
     shrinking : bool, default True
@@ -180,18 +201,22 @@ class SVR(MultiOutputMixin, SupportVectorRegressor):
     dual_coef_ : (1, q) or (k, q) array
         beta of the support vectors, a row per output.
     intercept_ : (1,) or (k,) array
+    C_, epsilon_ : float or (k,) array
+        Cost and half-width of each output.
     expansion_ : Expansion
         The fitted function or functions.
     n_iter_ : int or (k,) array of int
         Pairs of variables moved.
     solution_ : Solution
-        Violation, duality gap and status of the solver; of several outputs the one that ended worst.
+        Violation, duality gap and status of the solver, in the unit of ``tol``; of several outputs the one that ended
+        worst.
 
     Notes
     -----
     A sample of weight w counts as w copies. Several outputs are as many programs with one K, solved side by side. With
     ``epsilon=0`` a sample has one variable in the dual, else two. Nothing in the fit is random. Cost between O(n q) and
-    O(n^2) kernel values.
+    O(n^2) kernel values. A cost of 3 standard deviations: Cherkassky and Ma (2004), Practical selection of SVM
+    parameters and noise estimation for SVM regression.
 
     Examples
     --------
@@ -204,16 +229,22 @@ class SVR(MultiOutputMixin, SupportVectorRegressor):
     True
     >>> len(model.support_) < 15
     True
+    >>> model = SVR().fit(X, 1000.0 * np.sin(X[:, 0]))  # in the unit of y
+    >>> round(model.C_), round(model.epsilon_)
+    (2136, 71)
     """
 
-    constraints = {"C": AnyOf(Positive(), OneOf(math.inf)), "epsilon": Interval(0.0, np.inf, closed="left")}
+    constraints = {
+        "C": Optional(AnyOf(Positive(), OneOf(math.inf, "spread"))),
+        "epsilon": Optional(AnyOf(Interval(0.0, np.inf, closed="left"), OneOf("spread"))),
+    }
 
     def __init__(
         self,
         kernel: Any = None,
-        C: float = 1.0,
+        C: float | str | None = None,
         *,
-        epsilon: float = 0.1,
+        epsilon: float | str | None = None,
         gamma: float | str | None = None,
         degree: int | None = None,
         coef0: float | None = None,
@@ -243,21 +274,48 @@ class SVR(MultiOutputMixin, SupportVectorRegressor):
         self.max_time = max_time
         self.n_threads = n_threads
 
+    def _programs(self, K: Gram, y: Floats, weight: Floats) -> list[BoxQP]:
+        """Keep the tube of each output, and return its program."""
+        tubes = np.array([self._tube(column, weight) for column in y.reshape(len(y), -1).T])
+        self._units = tubes[:, 2]
+        self.C_, self.epsilon_ = tubes[0, :2].tolist() if self._is_one() else tubes[:, :2].T.copy()
+        return super()._programs(K, y, weight)
+
     def _program(self, K: Gram, y: Floats, weight: Floats) -> BoxQP:
-        loss = EpsilonInsensitive(self.epsilon) if self.epsilon > 0 else Absolute()
-        return _program_of(K, loss.box_dual(y, self.C * weight))
+        C, epsilon, unit = self._tube(y, weight)
+        loss = EpsilonInsensitive(epsilon / unit) if epsilon > 0 else Absolute()
+        return program_of(K, loss.box_dual(y / unit, C / unit * weight))
+
+    def _solve_all(self, problems: Sequence[Any], run: Run, until: float = 0.9) -> list[Solution]:
+        """Solve the programs, which are in the unit of the tube, and return the solutions in that of y."""
+        found = super()._solve_all(problems, run, until)
+        pairs = zip(found, self.__dict__.pop("_units"), strict=True)
+        return [replace(s, coef=unit * s.coef, multipliers=unit * s.multipliers) for s, unit in pairs]
+
+    def _tube(self, y: Floats, weight: Floats) -> tuple[float, float, float]:
+        """Return cost and half-width for one output, and the unit in which its program is solved."""
+        C, epsilon = self._settled().values()
+        spread = _spread(y, weight) if "spread" in (C, epsilon) else 1.0
+        cost = _COST * spread if C == "spread" else float(C)
+        return (cost, _TUBE * spread, spread) if epsilon == "spread" else (cost, float(epsilon), 1.0)
+
+    def _settled(self) -> dict[str, Any]:
+        plain = self.kernel is not None
+        C = self.C if self.C is not None else 1.0 if plain else "spread"
+        return {"C": C, "epsilon": self.epsilon if self.epsilon is not None else 0.1 if plain else "spread"}
 
     def _is_bounded(self) -> bool:
-        return math.isfinite(self.C)
+        return not isinstance(self.C, float) or math.isfinite(self.C)
 
     def _explains(self, solution: Solution) -> bool:
-        return solution.status is Status.UNBOUNDED and math.isinf(self.C)  # _describe will say so
+        return solution.status is Status.UNBOUNDED and not self._is_bounded()  # _describe will say so
 
     def _describe(self, solutions: list[Solution]) -> None:
         """Refuse a tube without errors where there is none."""
-        if math.isinf(self.C) and any(s.status is Status.UNBOUNDED for s in solutions):
+        if not self._is_bounded() and any(s.status is Status.UNBOUNDED for s in solutions):
+            epsilon = np.max(self.epsilon_)
             raise TargetError(
-                f"C=inf was given, and no function of {self.kernel_!r} stays within epsilon={self.epsilon:g} of all "
+                f"C=inf was given, and no function of {self.kernel_!r} stays within epsilon={epsilon:g} of all "
                 "targets, or none that is not too long for floating-point numbers. Give a finite C, a larger epsilon, "
                 "or a kernel with more features, for example Gaussian()."
             )
@@ -447,150 +505,4 @@ class HuberSVR(MultiOutputMixin, SupportVectorRegressor):
         self.n_threads = n_threads
 
     def _program(self, K: Gram, y: Floats, weight: Floats) -> BoxQP:
-        return _program_of(K, Huber(self.threshold).box_dual(y, self.C * weight))
-
-
-class QuantileSVR(SupportVectorRegressor):
-    r"""Quantile regression: functions below which given shares of the observations lie.
-
-    .. math:: \min_{f, b} \; C \sum_i w_i \psi_\tau(y_i - f(x_i) - b) + \tfrac12 \|f\|^2, \qquad
-        \psi_\tau(\xi) = \max(\tau \xi, (\tau - 1) \xi)
-
-    Seed: [HSS] Section 3.1.3, where the second case of the loss is printed with 1 - tau.
-
-    Parameters
-    ----------
-    kernel : Kernel, str or None, default None
-        As in `SVR`.
-    C : float, default 1.0
-        Cost of the loss. Positive; ``QuantileSVR(quantiles=0.5, C=2 * c)`` is ``SVR(epsilon=0, C=c)``.
-    quantiles : float or sequence of floats, default 0.5
-        tau, between 0 and 1, both excluded; of several, each has its function.
-    crossing : {"allow", "forbid"}, default "allow"
-        Functions fitted one by one may cross where samples are few. "forbid" sorts the values at each point, so that
-        they are in the order of the quantiles everywhere.
-    gamma, degree, coef0 : optional
-        As in `SVR`.
-    tol, max_iter, shrinking, cache_size : optional
-        As in `SVR`.
-    gram, solver, memory, max_time, n_threads : optional
-        As in `SVR`.
-
-    Attributes
-    ----------
-    support_, support_vectors_, n_support_, dual_coef_, intercept_, expansion_, n_iter_, solution_
-        As in `SVR`, with a row or an entry per quantile; the functions before sorting.
-
-    Notes
-    -----
-    At most tau of the training weight lies below the function and at most 1 - tau above it; on it lie the free support
-    vectors. A sample of weight w counts as w copies. Sorting is the monotone rearrangement of Chernozhukov,
-    Fernandez-Val and Galichon (2010): at every point, not at the training samples alone, the functions do not cross,
-    and the pinball losses of an observation, added over the quantiles, can only fall. What is sorted is no longer one
-    expansion in the kernel for each quantile. Constraints at the training samples (Takeuchi, Le, Sears and Smola, 2006)
-    would keep that, and promise nothing between them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer import QuantileSVR
-    >>> from mercer.kernels import Linear
-    >>> y = np.arange(11.0)
-    >>> model = QuantileSVR(Linear(), quantiles=(0.25, 0.5, 0.75)).fit(np.zeros((11, 1)), y)
-    >>> model.predict([[0.0]]).round(6)
-    array([[2., 5., 8.]])
-    """
-
-    several_outputs = False
-    constraints = {
-        "C": Positive(),
-        "quantiles": Each(Interval(0.0, 1.0, closed="neither")),
-        "crossing": OneOf("allow", "forbid"),
-    }
-
-    def __init__(
-        self,
-        kernel: Any = None,
-        C: float = 1.0,
-        *,
-        quantiles: Any = 0.5,
-        crossing: str = "allow",
-        gamma: float | str | None = None,
-        degree: int | None = None,
-        coef0: float | None = None,
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        shrinking: bool = True,
-        cache_size: float = 512,
-        gram: GramSpec | None = None,
-        solver: Solver | None = None,
-        memory: int | str | None = None,
-        max_time: float | None = None,
-        n_threads: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.C = C
-        self.quantiles = quantiles
-        self.crossing = crossing
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.tol = tol
-        self.max_iter = max_iter
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.gram = gram
-        self.solver = solver
-        self.memory = memory
-        self.max_time = max_time
-        self.n_threads = n_threads
-
-    def _is_one(self) -> bool:
-        return np.ndim(self.quantiles) == 0
-
-    def _program(self, K: Gram, y: Floats, weight: Floats, quantile: float = 0.5) -> BoxQP:
-        return _program_of(K, Pinball(quantile).box_dual(y, self.C * weight))
-
-    def _programs(self, K: Gram, y: Floats, weight: Floats) -> list[BoxQP]:
-        return [self._program(K, y, weight, float(tau)) for tau in np.ravel(self.quantiles)]
-
-    def predict(self, X: Any) -> Floats:
-        """Return the quantiles at new data, shape (m,), or (m, q) for several, in the order they were given.
-
-        Parameters
-        ----------
-        X : raw data or packed samples
-        """
-        values = super().predict(X)
-        if self.crossing == "allow" or values.ndim == 1:
-            return values
-        out = np.empty_like(values)
-        out[:, np.argsort(self.quantiles, kind="stable")] = np.sort(values, axis=1)
-        return out
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of the pinball loss that is explained, compared with constant quantiles.
-
-        One for a perfect prediction, zero for the quantiles of ``y`` itself; the losses of several quantiles are added.
-
-        Parameters
-        ----------
-        X : raw data or packed samples
-        y : (m,) array
-        sample_weight : (m,) array, optional
-        """
-        values = self.predict(X)
-        values = values.reshape(len(values), -1)
-        y = self.target_.encode(y)
-        w = sample_weights(sample_weight, len(y))
-        order = np.argsort(y, kind="stable")
-        share = np.cumsum(w[order]) / w.sum()
-        lost = least = 0.0
-        for tau, column in zip(np.ravel(self.quantiles), values.T, strict=True):
-            constant = y[order[min(np.searchsorted(share, tau), len(y) - 1)]]
-            loss = Pinball(float(tau))
-            lost += float(w @ loss.value(y, column))
-            least += float(w @ loss.value(y, np.full(len(y), constant)))
-        if least == 0.0:
-            return 1.0 if lost == 0.0 else 0.0
-        return 1.0 - lost / least
+        return program_of(K, Huber(self.threshold).box_dual(y, self.C * weight))

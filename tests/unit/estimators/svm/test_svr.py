@@ -9,7 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.errors import ParameterError, TargetError
 from mercer.estimators.squares.ridge import KernelRidge
-from mercer.estimators.svm.svr import SVR, HuberSVR, NuSVR, QuantileSVR
+from mercer.estimators.svm.quantile_svr import QuantileSVR
+from mercer.estimators.svm.svr import SVR, HuberSVR, NuSVR
 from mercer.gram import Dense, Tiles
 from mercer.kernels import Gaussian, Linear, NegativeDistance, Spectrum
 from mercer.losses import Absolute, EpsilonInsensitive, Huber, Pinball
@@ -201,60 +202,6 @@ def test_nu_bounds_errors_and_support_vectors(nu):
         np.testing.assert_allclose(tube.predict(X), model.predict(X), atol=1e-6)
 
 
-def test_the_half_quantile_is_least_absolute_deviation():
-    X, y = table("random")
-    for c in (0.01, 1.0, 50.0):
-        median = QuantileSVR(Gaussian(1.0), C=2 * c).fit(X, y)
-        absolute = SVR(Gaussian(1.0), C=c, epsilon=0.0).fit(X, y)
-        np.testing.assert_allclose(median.predict(X), absolute.predict(X), atol=1e-8)
-
-
-def test_quantiles_have_their_share_below():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(size=(400, 1))
-    y = np.sin(6 * X[:, 0]) + (0.2 + X[:, 0]) * rng.normal(size=400)
-    taus = (0.9, 0.1, 0.5)
-    model = QuantileSVR(Gaussian(0.3), 10.0, quantiles=taus).fit(X, y)
-    bands = model.predict(X)
-    assert bands.shape == (400, 3)
-    for tau, band in zip(taus, bands.T, strict=True):
-        on = np.isclose(y, band, atol=1e-7)
-        assert np.mean((y < band) & ~on) <= tau <= np.mean((y < band) | on)
-    alone = [QuantileSVR(Gaussian(0.3), 10.0, quantiles=tau).fit(X, y).predict(X) for tau in taus]
-    np.testing.assert_allclose(bands, np.column_stack(alone), atol=1e-9)
-    assert QuantileSVR(Gaussian(0.3), quantiles=[0.2]).fit(X, y).predict(X).shape == (400, 1)
-
-
-def test_quantiles_do_not_cross_on_request():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(size=(30, 1))
-    y = rng.normal(size=30)
-    taus = [0.6, 0.3, 0.5, 0.4]
-    grid = np.linspace(-0.5, 1.5, 200)[:, None]
-    free = QuantileSVR(Gaussian(0.1), 10.0, quantiles=taus).fit(X, y)
-    sorted_ = QuantileSVR(Gaussian(0.1), 10.0, quantiles=taus, crossing="forbid").fit(X, y)
-    order = np.argsort(taus)
-    assert (np.diff(free.predict(grid)[:, order], axis=1) < 0).any()
-    assert (np.diff(sorted_.predict(grid)[:, order], axis=1) >= 0).all()
-    some = rng.normal(size=200)
-    losses = [
-        sum(Pinball(tau).value(some, band) for tau, band in zip(taus, model.predict(grid).T, strict=True))
-        for model in (free, sorted_)
-    ]
-    assert (losses[1] <= losses[0] + 1e-12).all()
-
-
-def test_the_score_of_quantiles():
-    X, y = table("random")
-    model = QuantileSVR(Gaussian(1.0), 100.0, quantiles=(0.2, 0.8)).fit(X, y)
-    assert 0.3 < model.score(X, y) < 1.0
-    weight = np.arange(len(y)) % 3
-    repeated = np.repeat(np.arange(len(y)), weight)
-    assert np.isclose(model.score(X, y, sample_weight=weight), model.score(X[repeated], y[repeated]))
-    constant = QuantileSVR(Gaussian(1.0)).fit(X, np.ones(len(y)))
-    assert constant.score(X, np.ones(len(y))) == 1.0 and constant.score(X[:1], [0.0]) == 0.0
-
-
 def test_huber_lies_between_ridge_and_absolute():
     X, y = table("random")
     C = 5.0
@@ -340,3 +287,51 @@ def test_a_tube_that_no_function_stays_in_is_refused(columns):
 def test_machines_without_a_tube_need_a_finite_c(machine):
     with pytest.raises(ParameterError, match="C must be a finite number"):
         machine(C=np.inf).fit(*table("random"))
+
+
+def test_the_default_tube_is_in_the_unit_of_the_targets():
+    X, y = table("random")
+    Y = np.column_stack([y, 1e6 * y - 7e5])
+    with_unit = SVR(Gaussian("columns"), C=3.0, epsilon=0.1, tol=1e-9).fit(X, (y - y.mean()) / y.std())
+    expected = y.mean() + y.std() * with_unit.predict(X)
+    for scale in (1.0, 1e-6, 1e6):
+        model = SVR(tol=1e-9).fit(X, scale * y)
+        np.testing.assert_allclose([model.C_, model.epsilon_], scale * y.std() * np.array([3.0, 0.1]))
+        np.testing.assert_allclose(model.predict(X) / scale, expected, atol=1e-7)  # 100 times the violation allowed
+    several = SVR(tol=1e-9).fit(X, Y)
+    np.testing.assert_allclose(several.C_, 3.0 * Y.std(axis=0))
+    np.testing.assert_allclose(several.predict(X), np.column_stack([expected, 1e6 * expected - 7e5]), rtol=1e-6)
+
+
+def test_a_kernel_or_a_number_that_is_given_means_what_it_means_in_scikit_learn():
+    X, y = table("random")
+    for kernel in ("rbf", Gaussian(1.0)):
+        model = SVR(kernel).fit(X, 10.0 * y)
+        assert (model.C_, model.epsilon_) == (1.0, 0.1)
+        model = SVR(kernel, "spread", epsilon="spread").fit(X, 10.0 * y)
+        np.testing.assert_allclose([model.C_, model.epsilon_], [30.0 * y.std(), y.std()])
+    model = SVR(C=2.0, epsilon=0.3).fit(X, 10.0 * y)
+    assert (model.C_, model.epsilon_) == (2.0, 0.3)
+
+
+def test_weights_are_repetitions_in_the_default_tube():
+    X, y = table("random")
+    weight = np.arange(len(y)) % 3
+    again = np.repeat(np.arange(len(y)), weight)
+    a, b = SVR(tol=1e-9).fit(X, y, sample_weight=weight), SVR(tol=1e-9).fit(X[again], y[again])
+    np.testing.assert_allclose([a.C_, a.epsilon_], [b.C_, b.epsilon_])
+    np.testing.assert_allclose(a.predict(X), b.predict(X), atol=1e-7)  # 100 times the violation allowed
+
+
+@pytest.mark.parametrize("y", [0.0, 0.1, -1e300, 5e-324, "tiny", "large"])
+def test_targets_without_a_spread_or_at_the_ends_of_the_range(y):
+    X, shape = table("random")
+    y = np.full(len(shape), y) if isinstance(y, float) else shape * (1e-280 if y == "tiny" else 1e280)
+    model = SVR().fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+    if (y == y[0]).all():
+        assert (model.C_, model.epsilon_) == (3.0, 0.1)
+        np.testing.assert_allclose(model.predict(X), y, atol=0.1)
+    else:
+        unit = y[0] / shape[0]
+        np.testing.assert_allclose(model.predict(X) / unit, SVR().fit(X, shape).predict(X), atol=1e-2)  # tol is 1e-3
