@@ -111,6 +111,7 @@ class DenseGram(Gram):
     """A Gram matrix in memory, as an operator."""
 
     stored = True
+    pairwise = True
 
     repair: Repair | None = None  # what a policy has changed
 
@@ -315,6 +316,8 @@ def same_rows(rows: Indices | None, others: Indices | None) -> bool:
 
 class TileGram(Gram):
     """A Gram matrix that is computed tile by tile, as an operator."""
+
+    pairwise = True
 
     def __init__(
         self, kernel: Kernel, samples: Samples, dtype: Any, memory: int, resources: Resources = UNLIMITED

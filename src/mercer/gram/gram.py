@@ -160,12 +160,15 @@ class Gram(ABC):
         Whether all of K is one array in memory; `has_array` asks it of anything.
     low_rank : bool
         Whether K is approximated by F F^T with few columns of F; `is_low_rank` asks it of anything.
+    pairwise : bool
+        Whether a product passes over all pairs of samples, so that fewer products are worth some preparation.
     repeats : (q,) array of places or None
         The sample of each row, if a sample may have several.
     """
 
     stored: ClassVar[bool] = False
     low_rank: ClassVar[bool] = False
+    pairwise: ClassVar[bool] = False
     repeats: Indices | None = None
     kernel: Kernel
     samples: Samples

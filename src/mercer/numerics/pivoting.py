@@ -115,6 +115,7 @@ def block_pivoted_cholesky(
     dtype: Any = np.float64,
     n_threads: int | None = None,
     monitor: Monitor | None = None,
+    enough: Callable[[Floats, Floats], bool] | None = None,
 ) -> PartialFactor:
     r"""Cholesky factor of a few rows, taken many at a time: nearly the largest first, or drawn.
 
@@ -140,6 +141,8 @@ def block_pivoted_cholesky(
         None uses every core.
     monitor : callable, optional
         Called with the fraction done; a true answer raises `Stopped`.
+    enough : callable, optional
+        Called after each block with L so far and the diagonal of K - L L^T; a true answer ends the factor.
 
     Returns
     -------
@@ -197,10 +200,10 @@ def block_pivoted_cholesky(
         new = some[order]
         shares = extend(L, rest, block, (pivots, new, T), n_threads)
         falls = left - np.cumsum(shares)
-        enough = int(np.argmax(falls <= goal)) + 1 if np.any(falls <= goal) else len(new)
-        pivots = np.concatenate([pivots, new[:enough]])
-        left = float(rest.sum()) if enough == len(new) else max(float(falls[enough - 1]), 0.0)
-        if enough < len(new):
+        count = int(np.argmax(falls <= goal)) + 1 if np.any(falls <= goal) else len(new)
+        pivots = np.concatenate([pivots, new[:count]])
+        left = float(rest.sum()) if count == len(new) else max(float(falls[count - 1]), 0.0)
+        if count < len(new) or (enough is not None and enough(L[:, : len(pivots)], rest)):
             break
         if monitor is not None and monitor(len(pivots) / rank):
             raise Stopped
@@ -325,8 +328,8 @@ class Preconditioner:
                 "The preconditioner of a pivoted factor divides by the shift (alpha, noise), which was given with "
                 f"the value {full.min():.3g}; it must be positive and finite. Use preconditioner=None."
             )
-        scaled = array / full[:, None]
-        return cls(array, full, safe_cholesky(array.T @ scaled, 1.0))
+        half = array / np.sqrt(full)[:, None]
+        return cls(array, full, safe_cholesky(half.T @ half, 1.0))  # of one array: half of the products
 
     def solve(self, R: Floats) -> Floats:
         """P^-1 R for R (n, k)."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import time
 from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -19,10 +20,13 @@ from mercer.numerics.sketches import nystrom_sketch
 from mercer.problems import LinearSystem, Solution, Status, Trace
 from mercer.runtime.tiling import Kept, kept_by
 from mercer.solvers.linear.border import Border
+from mercer.solvers.linear.preconditioner_rank import paying_factor
 from mercer.solvers.solver import Columns, Monitor, Solver, lengths
 
 __all__ = ["ConjugateGradient"]
 __public__ = __all__
+
+Inverse = Callable[[Floats], Floats]
 
 _MOST_ITERATIONS = 10_000
 _PATIENCE = 1_000  # iterations without a smaller residual: what is left is rounding
@@ -58,14 +62,16 @@ class ConjugateGradient(Solver):
         Length of the residual over that of the right-hand side, reached for each output.
     max_iter : int, optional
         None allows ten per sample, at most 10 000.
-    preconditioner : {None, "diagonal", "pivoted", "nystrom"}, default None
-        ``"diagonal"`` divides by the diagonal of K + diag(s): of use where sample weights or the
-        self-similarities differ by orders of magnitude. ``"pivoted"`` solves with L L^T + diag(s), L the pivoted
-        Cholesky factor of `rank` rows of K: of use where the shift is small and K is smooth, so that it has few
-        large eigenvalues. ``"nystrom"`` does the same with a factor from one product of K with `rank` random columns,
-        for Grams that offer products alone.
+    preconditioner : {"auto", None, "diagonal", "pivoted", "nystrom"}, default "auto"
+        ``"auto"`` is "pivoted" with the rank that makes the whole solve cheapest by counted operations, where products
+        pass over all pairs of many samples (`Dense`, `Tiles`), and None elsewhere. ``"diagonal"`` divides by the
+        diagonal of K + diag(s): of use where sample weights or the self-similarities differ by orders of magnitude.
+        ``"pivoted"`` solves with L L^T + diag(s), L the pivoted Cholesky factor of `rank` rows of K: of use where the
+        shift is small and K is smooth, so that it has few large eigenvalues. ``"nystrom"`` does the same with a factor
+        from one product of K with `rank` random columns, for Grams that offer products alone.
     rank : int, default 100
-        Rank of the factor: n times as many numbers are held.
+        Rank of the factor of "pivoted" and "nystrom": n times as many numbers are held. "auto" takes a quarter of the
+        memory at most.
     block : bool, default False
         Whether several outputs search in the space of all their directions together (block conjugate gradients): fewer
         products, and O(n k^2) operations besides each. Of use where the products are what costs.
@@ -76,8 +82,8 @@ class ConjugateGradient(Solver):
     orthogonal to the border. Needs products (and for the preconditioners "diagonal" and "pivoted" the diagonal and
     rows). The outputs are independent runs that share their products, unless `block`; each ends on its own. A residual
     that the recurrence says is small is recomputed before it is trusted. The number of iterations grows with the
-    square root of the condition number. Cost one product per iteration, memory 4 n k numbers (7 n k of a block) and
-    what the product needs.
+    square root of the condition number; ``solution_.details`` has the rank of the factor that lowers it. Cost one
+    product per iteration, memory 4 n k numbers (7 n k of a block), those of the factor and what the product needs.
 
     Examples
     --------
@@ -97,7 +103,7 @@ class ConjugateGradient(Solver):
     constraints = {
         "tol": Interval(0.0, 1.0, closed="neither"),
         "max_iter": Optional(Integer(1)),
-        "preconditioner": OneOf(None, "diagonal", "pivoted", "nystrom"),
+        "preconditioner": OneOf("auto", None, "diagonal", "pivoted", "nystrom"),
         "rank": Integer(1),
         "block": Boolean(),
     }
@@ -109,7 +115,7 @@ class ConjugateGradient(Solver):
         self,
         tol: float = 1e-8,
         max_iter: int | None = None,
-        preconditioner: str | None = None,
+        preconditioner: str | None = "auto",
         rank: int = 100,
         block: bool = False,
     ) -> None:
@@ -122,7 +128,8 @@ class ConjugateGradient(Solver):
     def _solve(self, problem: LinearSystem, start: Floats | None = None, monitor: Monitor | None = None) -> Solution:
         rhs = Columns.of(problem.rhs)
         n = len(rhs.values)
-        system = _System(problem, self._preconditioner(problem, n))
+        inverse, rank = self._preconditioner(problem, n, rhs.values.shape[1])
+        system, details = _System(problem, inverse), {"rank of the preconditioner": rank}
         limit = min(10 * n, _MOST_ITERATIONS) if self.max_iter is None else self.max_iter
         kept = kept_by(
             monitor, "ConjugateGradient", options=repr(self), gram=repr(problem.gram), targets=problem.rhs,
@@ -130,7 +137,8 @@ class ConjugateGradient(Solver):
         )  # fmt: skip
         if self.block and rhs.values.shape[1] > 1:
             begin = None if start is None else rhs.like(start)
-            return _solve_block(system, rhs, begin, self.tol, limit, monitor, kept)
+            found = _solve_block(system, rhs, begin, self.tol, limit, monitor, kept)
+            return dataclasses.replace(found, details=details)
         run = _Run(system, rhs, None if start is None else rhs.like(start), kept)
         status = run.iterate(self.tol, limit, monitor)
         kept.close(run.last)
@@ -143,26 +151,33 @@ class ConjugateGradient(Solver):
             status=status,
             residual=rhs.residual(system.project(left)),
             trace=Trace.of(run.rows),
+            details=details,
         )
 
-    def _preconditioner(self, problem: LinearSystem, n: int) -> Callable[[Floats], Floats] | None:
-        """The function that multiplies by D^-1, (n, k) to (n, k)."""
+    def _preconditioner(self, problem: LinearSystem, n: int, outputs: int) -> tuple[Inverse | None, int]:
+        """The function that multiplies by D^-1, (n, k) to (n, k), and the rank of the factor that it is made of."""
         if self.preconditioner is None:
-            return None
+            return None, 0
         shift = np.broadcast_to(np.asarray(problem.shift, dtype=np.float64), (n,))
         if self.preconditioner == "diagonal":
             inverse = _inverse_diagonal(problem.gram.diag(), shift[:, None])
-            return lambda R: inverse * R
-        gram: Any = problem.gram
+            return lambda R: inverse * R, 0
+        factor = self._factor(problem.gram, shift, outputs)
+        return (None, 0) if factor is None else (Preconditioner.of(factor, shift).solve, factor.shape[1])
+
+    def _factor(self, gram: Any, shift: Floats, outputs: int) -> Floats | None:
+        """L of few columns with K ~ L L^T, or None if it does not pay."""
+        if self.preconditioner == "auto":
+            return paying_factor(gram, shift, outputs, self.tol)
         if self.preconditioner == "nystrom":
-            return Preconditioner.of(nystrom_sketch(lambda V: gram @ V, n, self.rank), shift).solve
+            return nystrom_sketch(lambda V: gram @ V, len(shift), self.rank)
         if not isinstance(gram, HasRows):
             raise CapabilityError(
                 f"preconditioner='pivoted' needs Gram.rows; {type(gram).__name__} offers only products. "
                 "Use gram=Dense() or gram=Tiles(), or preconditioner='nystrom'."
             )
-        partial = pivoted_cholesky(problem.gram.diag(), lambda i: gram.rows(np.array([i]))[0], self.rank)
-        return Preconditioner.of(partial.array, shift).solve
+        diagonal: Floats = cast(Any, gram).diag()
+        return pivoted_cholesky(diagonal, lambda i: gram.rows(np.array([i]))[0], self.rank).array
 
 
 class _System:
