@@ -1,9 +1,9 @@
 """Random clicking in the studio, for as long as wanted: ``python -m tests.trust.studio_soak 60`` (minutes).
 
 Every click, key and drag is drawn from a seed. An error in the console of the browser, an answer of the server with a
-status of 500, or memory that grows ends it with exit code 1. Memory is compared between the second quarter of the run,
-when caches are filled, and the last: of the server, which has a process of its own (Playwright keeps what it
-has seen in this one), of both its children, and of the page's heap.
+status of 500, a word printed by the server, or memory that grows ends it with exit code 1. Memory is compared between
+the second quarter of the run, when caches are filled, and the last: of the server, which has a process of its own
+(Playwright keeps what it has seen in this one), of both its children, and of the page's heap.
 """
 
 import contextlib
@@ -74,6 +74,7 @@ class Server:
         command = [sys.executable, "-m", "mercer", "studio", str(data), "--folder", str(folder), "--no-browser"]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.address = self.process.stdout.readline().split()[1]
+        self.process.stdout.readline()  # where models are saved
 
     def pids(self):
         """The server, the live child and the child of the file; None for one that has not started."""
@@ -84,8 +85,9 @@ class Server:
         return self.process.pid, found.get("live"), found.get("file")
 
     def end(self):
+        """End the server as a user does; return what it has printed since it started, which should be nothing."""
         self.process.send_signal(signal.SIGINT)
-        self.process.wait(30)
+        return self.process.communicate(timeout=30)[0]
 
 
 def megabytes(pid):
@@ -132,7 +134,8 @@ def soak(minutes, seed=0):
                 noted = time.monotonic()
                 seen.append((*map(megabytes, server.pids()), heap(session)))
         browser.close()
-        server.end()
+        if printed := server.end():
+            wrong.append(f"the server printed: {printed[-2000:]}")
     return report(acts, seen, wrong)
 
 

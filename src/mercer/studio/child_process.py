@@ -15,6 +15,7 @@ from typing import Any
 __all__ = ["Child", "ChildError"]
 
 LONGEST = 64 * 2**20  # bytes of an answer
+LEFT = 5.0  # seconds that are left to work nobody waits for any more: a new process would take about as long
 STARTING = 270.0  # seconds more for the first answer: libraries are loaded and loops compiled, on a busy machine slowly
 # Matrices of some hundred rows are solved sooner by one thread than by several that wait for each other.
 SERIAL = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -41,7 +42,10 @@ class Child:
         self.process: asyncio.subprocess.Process | None = None
         self.busy = asyncio.Lock()
         self.numbers = itertools.count()
-        self.stopped = False
+        self.stopped = self.closed = False
+        self.working: asyncio.Task[Any] | None = None  # whose question is being answered
+        self.limit: asyncio.Timeout | None = None  # until when it may be
+        self.starting = 0.0  # and what it was given for the start of the process
 
     @property
     def pid(self) -> int | None:
@@ -70,14 +74,17 @@ class Child:
     ) -> dict[str, Any]:
         """Return the answer; a child that takes longer than allowed is ended."""
         async with self.busy:
-            self.stopped = False
-            seconds += STARTING if self.pid is None else 0.0
-            process, number = await self._started(), next(self.numbers)
-            assert process.stdin is not None
-            line = json.dumps({"id": number, "do": do, "with": fields}).encode() + b"\n"
+            if self.closed:
+                raise ChildError("Stopped.", "Stopped", 130)
+            self.stopped, self.working = False, asyncio.current_task()
+            self.starting = STARTING if self.pid is None else 0.0
+            seconds += self.starting
             try:
-                process.stdin.write(line)
-                return await asyncio.wait_for(self._answer(process, number, tell), seconds)
+                async with asyncio.timeout(seconds) as self.limit:
+                    process, number = await self._started(), next(self.numbers)
+                    assert process.stdin is not None
+                    process.stdin.write(json.dumps({"id": number, "do": do, "with": fields}).encode() + b"\n")
+                    return await self._answer(process, number, tell)
             except TimeoutError:
                 await self.end()
                 raise ChildError(
@@ -97,6 +104,17 @@ class Child:
                     "MemoryBudgetError",
                     4,
                 ) from None
+            finally:
+                self.working = self.limit = None
+
+    def forget(self, asking: asyncio.Task[Any]) -> None:
+        """Drop a question that nobody waits for any more: at once in the queue, soon if it is being answered."""
+        if asking is not self.working:
+            asking.cancel()
+        elif self.limit is not None and (last := self.limit.when()) is not None:
+            soon = asyncio.get_running_loop().time() + LEFT + self.starting
+            with contextlib.suppress(RuntimeError):  # it has ended this moment
+                self.limit.reschedule(min(last, soon))
 
     async def _answer(self, process: Any, number: int, tell: Callable[[dict[str, Any]], None] | None) -> dict[str, Any]:
         while line := await process.stdout.readline():
@@ -129,3 +147,11 @@ class Child:
             with contextlib.suppress(ProcessLookupError):
                 await self.process.wait()
             self.process = None
+
+    async def close(self) -> None:
+        """End the process for good, and refuse whatever still waits for it."""
+        self.closed = True
+        if self.working is not None:
+            self.working.cancel()
+        async with self.busy:  # behind all who wait
+            await self.end()

@@ -130,10 +130,9 @@ class Studio:
             await self.live.ask("warm", {}, 300.0)
 
     async def end(self) -> None:
-        """End the children."""
+        """End the children, and with them whatever waits for their answers."""
         for child in (self.live, self.file):
-            child.stop()
-            await child.end()
+            await child.close()
 
 
 async def receive_file(request: Any, path: Path, largest: int = LARGEST) -> int:
@@ -154,6 +153,27 @@ async def receive_file(request: Any, path: Path, largest: int = LARGEST) -> int:
                 raise TooLarge
             target.write(piece)
     raise TimeoutError
+
+
+async def while_wanted(request: Any, child: Child, do: str, fields: Any, seconds: float) -> dict[str, Any]:
+    """Return the answer of a child; a question is dropped when the page that asked it is closed or loaded anew."""
+    from starlette.requests import ClientDisconnect
+
+    async def leave() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        child.forget(asking)
+
+    make = asyncio.get_running_loop().create_task
+    asking, leaving = make(child.ask(do, fields, seconds)), make(leave())
+    try:
+        await asyncio.wait((asking,))
+        if asking.cancelled():
+            raise ClientDisconnect
+        return asking.result()
+    finally:
+        asking.cancel()
+        leaving.cancel()
 
 
 def upload_name(header: str) -> tuple[str, str]:
@@ -235,7 +255,8 @@ class Pages:
         do = request.path_params["do"]
         if do not in LIVE:
             return _failed("There is no such question.", 404)
-        return _json(await self.studio.live.ask(do, await fields_of(request), LIVE_SECONDS))
+        fields = await fields_of(request)
+        return _json(await while_wanted(request, self.studio.live, do, fields, LIVE_SECONDS))
 
     async def about_file(self, request: Any) -> Any:
         """Ask about the user's file, or begin a job on it."""
@@ -246,7 +267,8 @@ class Pages:
         if do not in ("open", "predict", "save", "gram", "shared", "compare"):
             return _failed("There is no such question.", 404)
         self.studio.require_idle()
-        answer, number = await self.studio.file.ask(do, fields, 300.0), self.studio.number
+        answer = await while_wanted(request, self.studio.file, do, fields, 300.0)
+        number = self.studio.number
         return _json({**answer, "number": number} if do == "open" else answer)
 
     async def upload(self, request: Any) -> Any:
@@ -322,10 +344,8 @@ def application(studio: Studio) -> Any:
     async def lifespan(app: Any) -> AsyncIterator[None]:
         warming = asyncio.get_running_loop().create_task(studio.warm())
         yield
-        warming.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await warming
         await studio.end()
+        await asyncio.wait((warming,))
 
     return Starlette(
         routes=[

@@ -67,7 +67,15 @@ def server_of(studio: Any) -> Any:
         timeout_graceful_shutdown=2,
         h11_max_incomplete_event_size=16384,
     )
-    return uvicorn.Server(options)
+
+    class Ending(uvicorn.Server):
+        """A server that ends the children first, so that no request waits for them while it ends itself."""
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            await studio.end()
+            await super().shutdown(sockets)
+
+    return Ending(options)
 
 
 def run_studio(
@@ -100,7 +108,8 @@ def run_studio(
         with contextlib.suppress(webbrowser.Error):
             webbrowser.open(address_of(keys))
     try:
-        server_of(studio).run(sockets=[listening])
+        with contextlib.suppress(KeyboardInterrupt):  # it was told to end, as it says
+            server_of(studio).run(sockets=[listening])
     finally:
         listening.close()
         shutil.rmtree(room, ignore_errors=True)

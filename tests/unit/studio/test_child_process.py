@@ -108,3 +108,91 @@ def test_it_can_be_stopped(child):
         one.stop()  # nothing to stop
 
     run(work)
+
+
+async def under_way(one, *more):
+    """A question that is being answered without end, and others that wait behind it."""
+    await one.ask("x", {}, 20)
+    tasks = [asyncio.create_task(one.ask(do, {}, 50)) for do in ("sleep", *more)]
+    await asyncio.sleep(0)
+    while one.working is not tasks[0]:
+        await asyncio.sleep(0.01)
+    return tasks
+
+
+def test_a_forgotten_question_leaves_the_queue_at_once(child):
+    """The one before it is still being answered: nothing else lets it go."""
+
+    async def work():
+        one = child("live")
+        first, second, third = await under_way(one, "die", "x")
+        pid = one.pid
+        one.forget(second)
+        await asyncio.wait((second,))
+        assert second.cancelled() and one.pid == pid and not first.done() and not third.done()
+        one.stop()
+        with pytest.raises(ChildError, match="Stopped"):
+            await first
+        assert (await third)["pid"] == one.pid  # the process of which it was asked: no "die" came before it
+        await one.end()
+
+    run(work)
+
+
+def test_a_forgotten_question_that_is_being_answered_has_a_little_time(child, monkeypatch):
+    monkeypatch.setattr(child_process, "LEFT", 0.1)
+
+    async def work():
+        one = child("live")
+        (first,) = await under_way(one)
+        one.forget(first)
+        with pytest.raises(ChildError, match="was stopped"):
+            await first
+        assert one.pid is None and await one.ask("x", {}, 20)
+        one.forget(first)  # nothing to forget
+        await one.end()
+
+    run(work)
+
+
+def test_a_forgotten_question_gets_no_more_time_than_it_had(child, monkeypatch):
+    monkeypatch.setattr(child_process, "LEFT", 1000.0)
+
+    async def work():
+        one = child("live")
+        (first,) = await under_way(one)
+        last = one.limit.when()
+        one.forget(first)
+        assert one.limit.when() == last
+        await one.close()
+
+    run(work)
+
+
+def test_a_forgotten_first_question_may_start_the_process(child, monkeypatch):
+    monkeypatch.setattr(child_process, "LEFT", 0.0)
+
+    async def work():
+        one = child("live")
+        first = asyncio.create_task(one.ask("x", {}, 20))
+        while one.limit is None:
+            await asyncio.sleep(0)
+        one.forget(first)
+        assert await first
+        await one.end()
+
+    run(work)
+
+
+def test_a_closed_one_answers_nobody_and_starts_nothing(child):
+    async def work():
+        one = child("live")
+        first, *waiting = await under_way(one, "x", "x")
+        await one.close()
+        assert first.cancelled() and one.pid is None
+        for task in (*waiting, asyncio.create_task(one.ask("x", {}, 20))):
+            with pytest.raises(ChildError, match="Stopped"):
+                await task
+        assert one.pid is None
+
+    run(work)
