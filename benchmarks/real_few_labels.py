@@ -90,6 +90,7 @@ def papers(name: str) -> tuple[np.ndarray, dict[str, Any]]:
     return y, {
         "SVC on the labelled": lambda t: SVC(Linear(), 10.0).fit(X[t >= 0], t[t >= 0]).predict(X),
         "LaplacianSVC": lambda t: LaplacianSVC(Linear(), 1000.0, WEIGHTS, graph=W, gram=gram).fit(X, t).transduction_,
+        "TransductiveSVC": lambda t: TransductiveSVC(Linear(), 10.0, tol=1e-2).fit(X, t).transduction_,
         "LabelPropagation": lambda t: LabelPropagation(graph=W).fit(nodes, t).transduction_,
         "LabelSpreading": lambda t: theirs.fit(nodes[:, None], t).transduction_,
         "SelfTraining": lambda t: SelfTrainingClassifier(trainer).fit(nodes[:, None], t).predict(nodes[:, None]),
