@@ -203,8 +203,9 @@ class TransductiveLSSVC(ClassifierMixin, KernelEstimator):
         Cost of half a squared error, as in `LSSVC`. Positive.
     trust : float, default 1.0
         tau, the weight of a sample without a label over that of one with a label. Positive.
-    balance : float, optional
-        The share of the second class among samples without a label, for two classes; None is that among the labelled.
+    balance : float or (c,) array, optional
+        The share of the second class among samples without a label, or the shares of all c classes, which add up to
+        one; None are those among the labelled.
     gamma, degree, coef0 : optional
         Parameters of scikit-learn's named kernels.
     unlabelled : int, str, float or None, default -1
@@ -247,7 +248,7 @@ class TransductiveLSSVC(ClassifierMixin, KernelEstimator):
     constraints = {
         "C": Positive(),
         "trust": Positive(),
-        "balance": Optional(Interval(0.0, 1.0)),
+        "balance": Optional(Interval(0.0, 1.0, vector=True)),
         "unlabelled": mark,
         "n_init": Integer(1),
     }
@@ -258,7 +259,7 @@ class TransductiveLSSVC(ClassifierMixin, KernelEstimator):
         C: float = 1.0,
         *,
         trust: float = 1.0,
-        balance: float | None = None,
+        balance: Any = None,
         gamma: float | None = None,
         degree: int | None = None,
         coef0: float | None = None,

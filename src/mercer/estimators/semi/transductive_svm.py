@@ -27,6 +27,7 @@ __public__ = ["TransductiveSVC"]
 
 _LEVELS = np.geomspace(1e-3, 1.0, 7)  # of the cost of samples without a label, while it grows
 _TURNS = 200  # solutions at one level
+_SUM = 1e-6  # by how much shares may miss one: they are often given with few digits
 
 
 class TransductiveSVC(SVC):
@@ -46,9 +47,9 @@ class TransductiveSVC(SVC):
         Cost of an error of size one on a labelled sample.
     trust : float, default 1.0
         tau, the cost of a sample without a label over that of one with a label. Positive.
-    balance : float, optional
-        p, the share of the second class among samples without a label, for two classes. None is that among the
-        labelled ones; without this constraint one class would get all.
+    balance : float or (c,) array, optional
+        p, the share of the second class among samples without a label, or the shares of all c classes, which add up to
+        one. None are those among the labelled ones; without this constraint one class would get all.
     gamma, degree, coef0 : optional
         As in `SVC`.
     unlabelled : int, str, float or None, default -1
@@ -79,7 +80,9 @@ class TransductiveSVC(SVC):
     -----
     The problem is not convex: pairs of labels are exchanged as long as that lowers the objective, so that every start
     ends in a labelling that no exchange of two labels at the function found improves. More than two classes are
-    separated each from the others. There are no sample weights: copies of a sample may get different labels.
+    separated each from the others. The shares are held to exactly: with few labels those among them are off by several
+    per cent, which are then wrong, so give `balance` if the shares are known. There are no sample weights: copies of a
+    sample may get different labels.
 
     Examples
     --------
@@ -93,7 +96,7 @@ class TransductiveSVC(SVC):
 
     constraints = {
         "trust": Positive(),
-        "balance": Optional(Interval(0.0, 1.0)),
+        "balance": Optional(Interval(0.0, 1.0, vector=True)),
         "unlabelled": mark,
         "annealed": Boolean(),
         "n_init": Integer(1),
@@ -111,7 +114,7 @@ class TransductiveSVC(SVC):
         C: float = 1.0,
         *,
         trust: float = 1.0,
-        balance: float | None = None,
+        balance: Any = None,
         gamma: float | str | None = None,
         degree: int | None = None,
         coef0: float | None = None,
@@ -277,17 +280,17 @@ def sides_of(codes: Indices, count: int) -> list[Floats]:
     return [np.where(codes < 0, 0.0, np.where(codes == c, 1.0, -1.0)) for c in which]
 
 
-def counts_of(balance: float | None, codes: Indices, count: int) -> list[int]:
+def counts_of(balance: Any, codes: Indices, count: int) -> list[int]:
     """Return for each problem how many samples without a label are positive."""
     free, known = int(np.sum(codes < 0)), codes[codes >= 0]
-    if balance is not None and count > 2:
+    given = np.bincount(known, minlength=count) / len(known) if balance is None else np.asarray(balance, dtype=float)
+    shares = np.array([1.0 - given, given]) if given.ndim == 0 and count == 2 else given
+    if shares.shape != (count,) or abs(shares.sum() - 1.0) > _SUM:
         raise ParameterError(
-            f"balance={balance!r} was given with {count} classes; one share is accepted for two classes. Leave it out: "
-            "the shares are those of the labelled samples."
+            f"balance={balance!r} was given with {count} classes; the share of the second of two classes is accepted, "
+            "or the shares of all, which add up to one. Leave it out, and they are those of the labelled samples."
         )
-    if balance is not None:
-        return [round(balance * free)]
-    return [round(float(np.mean(known == c)) * free) for c in ([1] if count == 2 else range(count))]
+    return [round(float(share) * free) for share in (shares[1:] if count == 2 else shares)]
 
 
 def top(scores: Floats, count: int) -> Bools:

@@ -5,8 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from mercer import SVC, TransductiveSVC
+from mercer import SVC, TransductiveLSSVC, TransductiveSVC
 from mercer.errors import ParameterError, TargetError
+from mercer.estimators.semi.transductive_svm import counts_of
 from mercer.kernels import Gaussian
 
 RNG = np.random.default_rng(1)
@@ -53,7 +54,30 @@ def test_balance_trust_and_three_classes():
     three[3] = 2
     model = TransductiveSVC(K).fit(X, three)
     assert model.decision_function(X).shape == (10, 3) and model.transduction_[3] == 2
-    with pytest.raises(ParameterError, match="two classes"):
-        TransductiveSVC(K, balance=0.5).fit(X, three)
+    for wrong in (0.5, (0.5, 0.5), (0.5, 0.3, 0.3)):
+        with pytest.raises(ParameterError, match="two classes"):
+            TransductiveSVC(K, balance=wrong).fit(X, three)
     with pytest.raises(TargetError, match="All 10 samples"):
         TransductiveSVC(K).fit(X, np.full(10, -1))
+
+
+def test_shares_of_all_classes_may_be_given():
+    """With the right shares three groups are found that the shares of the labels would cut through."""
+    groups = np.repeat([0, 1, 2], [4, 8, 12])
+    points = 10.0 * groups[:, None] + 0.3 * (np.arange(24) % 4)[:, None]
+    y = np.full(len(groups), -1)
+    y[[0, 4, 12]] = [0, 1, 2]
+    shares = np.array([3.0, 7.0, 11.0]) / 21.0
+    for Machine in (TransductiveSVC, TransductiveLSSVC):
+        assert np.array_equal(Machine(Gaussian(3.0), balance=shares).fit(points, y).transduction_, groups)
+    two = TransductiveSVC(K, balance=(0.8, 0.2)).fit(X, Y)
+    assert np.array_equal(two.transduction_, TransductiveSVC(K, balance=0.2).fit(X, Y).transduction_)
+
+
+def test_equal_shares_of_the_labels_cut_through_groups_of_other_sizes():
+    groups = np.repeat([0, 1, 2], [4, 8, 12])
+    codes = np.full(24, -1)
+    codes[[0, 4, 12]] = [0, 1, 2]
+    assert counts_of(None, codes, 3) == [7, 7, 7]
+    assert counts_of((3 / 21, 7 / 21, 11 / 21), codes, 3) == np.bincount(groups[codes < 0]).tolist() == [3, 7, 11]
+    assert counts_of(0.25, np.array([0, 1, -1, -1, -1, -1]), 2) == [1]
