@@ -342,7 +342,7 @@ class GaussianProcessRegressor(Certified, MultiOutputMixin, RegressorMixin, Evid
         self.gram_, self.solver_ = spec, solver
         if isinstance(solver, ConjugateGradient):
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            rank = solver.rank if solver.preconditioner == "pivoted" else 0
+            rank = solver.rank if solver.preconditioner in ("auto", "pivoted") else 0
             return IterativeEvidence(
                 observed, resources, rank=rank, probes=self.n_probes, tol=max(1e-4, solver.tol), solve_tol=solver.tol,
                 max_iter=solver.max_iter or 1000, seed=seed,

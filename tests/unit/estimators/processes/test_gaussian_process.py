@@ -412,3 +412,12 @@ def test_a_saved_model_keeps_the_mean_of_y(tmp_path, gram):
     mercer.save(model, tmp_path / "far.mercer")
     assert np.array_equal(mercer.load(tmp_path / "far.mercer").predict(T), model.predict(T))
     assert model.score(X, Y + 1e3) > 0.0
+
+
+def test_conjugate_gradients_are_preconditioned_unless_told_not_to():
+    usual, given, without = (
+        fixed(gram=Tiles(), solver=solver).fit(X, Y)
+        for solver in (None, ConjugateGradient(), ConjugateGradient(preconditioner=None))
+    )
+    assert given.log_marginal_likelihood_ == usual.log_marginal_likelihood_
+    assert without.log_marginal_likelihood_ != usual.log_marginal_likelihood_  # its probes are drawn from another law
