@@ -89,7 +89,7 @@ def table_kernels(columns: Mapping[str, Any], kinds: Mapping[str, str]) -> tuple
     --------
     >>> columns = {"age": [20.0, 30.0, 40.0], "city": ["Oslo", "Rome", "Oslo"]}
     >>> table_kernels(columns, {"age": "number", "city": "category"})[0]
-    Gaussian(2.041).on('age') + Match().on('city')
+    Gaussian(8.165).on('age') + Match().on('city')
     """
     spreads = {name: standard_deviation(columns[name]) for name, kind in kinds.items() if kind == "number"}
     spreads = {name: s for name, s in spreads.items() if s > 0.0}

@@ -231,7 +231,7 @@ class SVR(MultiOutputMixin, SupportVectorRegressor):
     True
     >>> model = SVR().fit(X, 1000.0 * np.sin(X[:, 0]))  # in the unit of y
     >>> round(model.C_), round(model.epsilon_)
-    (2136, 71)
+    (2148, 72)
     """
 
     constraints = {
