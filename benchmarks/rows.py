@@ -149,6 +149,20 @@ ROWS: tuple[Row, ...] = (
         ),
     ),
     Timing(
+        "matern-bessel",
+        "Matern of nu = 0.8, all pairs",
+        Points(2_000, 10),
+        Points(500, 10),
+        ours=lambda data: Matern(0.8, length_scale=NARROW)(data.X),
+        peers=(
+            Peer(
+                "sklearn Matern",
+                lambda data: gaussian_process.kernels.Matern(NARROW, nu=0.8)(data.X),
+                times_faster(1.2),
+            ),
+        ),
+    ),
+    Timing(
         "polynomial",
         "polynomial of degree 3, all pairs",
         BLOCK,

@@ -16,7 +16,7 @@ from mercer.arrays import Floats
 from mercer.constraints import Fixed, Positive
 from mercer.domains import Samples
 from mercer.kernels.comparison import Base, View
-from mercer.kernels.vectors import algebraic, profiles
+from mercer.kernels.vectors import algebraic, bessel, profiles
 from mercer.kernels.vectors.pointwise import LENGTH_SCALE, Radial, centred, in_lengths, log_volume
 
 __all__ = ["Cauchy", "Exponential", "Laplacian", "Matern", "RationalQuadratic"]
@@ -33,8 +33,8 @@ class Matern(Radial):
     Parameters
     ----------
     nu : float
-        Smoothness: sample functions have ceil(nu) - 1 derivatives. 0.5, 1.5, 2.5, ... are fastest; any
-        positive number is accepted. Not a free parameter.
+        Smoothness: sample functions have ceil(nu) - 1 derivatives. 0.5, 1.5, 2.5, ... are fastest; numbers above
+        20 that are not halves are slow. Not a free parameter.
     length_scale : float, (d,) array, "median" or "columns", default 1.0
 
     Notes
@@ -50,7 +50,7 @@ class Matern(Radial):
     """
 
     formula = r"2^{1-\nu} s^\nu K_\nu(s) / \Gamma(\nu),\ s = \sqrt{2\nu}\,\|x - x'\| / l"
-    cost = "O(mnd), one matrix product; a Bessel function per pair unless nu + 1/2 is whole"
+    cost = "O(mnd), one matrix product; a polynomial per pair; above nu = 20 a Bessel function"
     strict = True
     universal = True
     spectral_support = "everything"
@@ -71,13 +71,13 @@ class Matern(Radial):
         if self._half_order is not None:
             profiles.half_integer(tile, inv_l, self._half_order)
         else:
-            tile[...] = _bessel_profile(self.nu, tile, inv_l)
+            tile[...] = bessel.profile(self.nu, tile, inv_l)
 
     def slope(self, tile: Floats, inv_l: float) -> Floats:
         """Return dk/dh = (nu / (nu - 1)) / l^2 times the profile of nu - 1 at the same s."""
         if self._half_order is not None:
             return profiles.half_integer_slope(tile, inv_l, self._half_order)
-        return _bessel_slope(self.nu, tile, inv_l)
+        return bessel.slope(self.nu, tile, inv_l)
 
     def frequencies(self, rng: np.random.Generator, count: int, width: int) -> Floats:
         """Draw from a multivariate Student t with 2 nu degrees of freedom and scale 1 / l."""
@@ -338,74 +338,4 @@ def rational_quadratic_density(omega: Floats, alpha: float, length_scale: Any) -
         return math.exp(logs) * 2.0 * special.k0(s)
     logs += special.gammaln(abs(order))
     with np.errstate(divide="ignore", over="ignore"):
-        return math.exp(logs) * _matern(abs(order), s) * (0.5 * s) ** min(0.0, 2.0 * order)
-
-
-_LARGE_NU = 80.0  # from here on Bessel functions overflow, and their expansion in 1 / nu has 12 digits
-
-# Debye's polynomials u_1 .. u_5, lowest power of p first: u_k(p) = p^k (c_0 + c_1 p^2 + ... + c_k p^(2k)) / divisor
-_DEBYE = (
-    (24.0, (3.0, -5.0)),
-    (1152.0, (81.0, -462.0, 385.0)),
-    (414720.0, (30375.0, -369603.0, 765765.0, -425425.0)),
-    (39813120.0, (4465125.0, -94121676.0, 349922430.0, -446185740.0, 185910725.0)),
-    (
-        6688604160.0,
-        (1519035525.0, -49286948607.0, 284499769554.0, -614135872350.0, 566098157625.0, -188699385875.0),
-    ),
-)
-
-
-def _bessel_argument(nu: float, h: Floats, inv_l: float) -> Floats:
-    """Return s = sqrt(2 nu) d / l."""
-    return np.sqrt(2.0 * nu) * np.sqrt(-2.0 * h.astype(float)) * inv_l
-
-
-def _bessel_profile(nu: float, h: Floats, inv_l: float) -> Floats:
-    """Return 2^(1-nu) / Gamma(nu) s^nu K_nu(s)."""
-    return _matern(nu, _bessel_argument(nu, h, inv_l))
-
-
-def _bessel_slope(nu: float, h: Floats, inv_l: float) -> Floats:
-    """Return dk/dh = (nu / (nu - 1)) / l^2 times the profile of nu - 1 at the same s; 0 where it is unbounded."""
-    s, square = _bessel_argument(nu, h, inv_l), min(inv_l * inv_l, 1e300)
-    if nu > 1.0:
-        return _matern(nu - 1.0, s) * (nu / (nu - 1.0) * square)
-    factor = 2.0 * nu * 2.0 ** (1.0 - nu) / math.gamma(nu)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        value = factor * s ** (nu - 1.0) * special.kve(nu - 1.0, s) * np.exp(-s)
-    return np.where(np.isfinite(value), value, 0.0) * square
-
-
-def _matern(nu: float, s: Floats) -> Floats:
-    """Return 2^(1-nu) / Gamma(nu) s^nu K_nu(s) for any nu, without overflow."""
-    if nu > _LARGE_NU:
-        return _matern_of_large_order(nu, s)
-    nu = max(nu, 1e-300)  # a subnormal one makes the Bessel function infinite where the value is nearly 0
-    s = np.minimum(s, 2e3)  # beyond, the value is 0
-    decay = np.exp(-0.5 * s)  # twice, since exp(-s) alone may vanish before the product does
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-        value = (2.0 * special.rgamma(nu)) * ((0.5 * s) ** nu * special.kve(nu, s)) * decay * decay
-    value = np.minimum(value, 1.0)
-    if nu <= 1.0:
-        return np.where(s == 0.0, 1.0, value)
-    # near zero K_nu overflows or s^nu vanishes, and a few terms of the series are exact
-    q = (0.5 * s) ** 2
-    series = 1.0 - q / (nu - 1.0) * (1.0 - 0.5 * q / (nu - 2.0 if nu != 2.0 else 1.0))
-    near = (s < 0.1) & ((nu > 20.0) | ~(np.isfinite(value) & (value > 0.0)))
-    return np.where(near, series, value)
-
-
-def _matern_of_large_order(nu: float, s: Floats) -> Floats:
-    """Return the same by Debye's expansion of K_nu(nu z), with Stirling's of the gamma function taken out."""
-    z = s / nu
-    w = np.hypot(1.0, z)
-    q = 0.5 * z * (z / (w + 1.0))  # (w - 1) / 2
-    p = 1.0 / w
-    total, start = np.ones_like(s), 1.0
-    for k, (divisor, coefficients) in enumerate(_DEBYE, 1):
-        term = np.polynomial.polynomial.polyval(p * p, coefficients) / divisor
-        total += (-1.0 / nu) ** k * p**k * term
-        start += (-1.0 / nu) ** k * sum(coefficients) / divisor
-    with np.errstate(under="ignore"):
-        return np.exp(nu * (np.log1p(q) - 2.0 * q)) / np.sqrt(w) * (total / start)
+        return math.exp(logs) * bessel.matern(abs(order), s) * (0.5 * s) ** min(0.0, 2.0 * order)
