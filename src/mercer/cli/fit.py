@@ -21,6 +21,7 @@ from threadpoolctl import threadpool_limits
 import mercer.io  # names are imported on use
 from mercer.arrays import Array
 from mercer.budget import Clock, parse_seconds
+from mercer.cli.bags import Bags, layout, of_instances, require_machine_of_bags
 from mercer.cli.failures import NotConverged, UsageFault
 from mercer.cli.fit_outcome import Outcome, summary
 from mercer.cli.fit_ways import as_asked, automatic, distributed, grown, mixed, tagged
@@ -52,7 +53,7 @@ if TYPE_CHECKING:  # tables need not import them
 
 __all__ = ["Request", "fitted", "run"]
 
-OPTIONS = ("weights", "groups", "time")  # that name columns which are about the rows
+OPTIONS = ("weights", "groups", "time", "bags")  # that name columns which are about the rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +85,7 @@ class Request(Reading):
     weights: str | None = None
     groups: str | None = None
     time: str | None = None
+    bags: str | None = None
     test: Path | None = None
     metric: str | None = None
     others: tuple[str, ...] = ()
@@ -233,6 +235,8 @@ def _parsed(request: Request) -> Any:
 
 def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
     kernel = kernel_read(estimator)
+    if request.bags is not None:
+        require_machine_of_bags(estimator, kernel, request.bags)
     data = open_data(request.data, request, column_kinds(kernel))
     for note in data.notes:
         terminal.say(f"{request.data}: {note}")
@@ -246,7 +250,7 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
     columns = None
     if isinstance(data, Table) and estimator is not None:
         rest = data.drop(request.target) if request.target else data
-        columns = samples(rest, kernel)[1]
+        columns = samples(rest, kernel if request.bags is None else of_instances(kernel))[1]
     automatic = estimator is None and not request.mix and not request.search
     fill = automatic and request.missing in (None, "fill") and isinstance(data, Table) and data.n >= FEWEST
     if request.missing == "fill" and not fill:
@@ -261,7 +265,8 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
         terminal.say(f"{problem.dropped} rows that miss a value were left out; {problem.n} remain.")
     problem = _set_aside(request, problem, unread)
     if problem.n < 2:
-        raise UsageFault(f"{request.data} has {problem.n} row to learn from; at least two are needed. Add rows.")
+        what = "row" if request.bags is None else "bag"
+        raise UsageFault(f"{request.data} has {problem.n} {what} to learn from; at least two are needed. Add {what}s.")
     return problem
 
 
@@ -327,7 +332,22 @@ def _set_aside(request: Request, problem: Problem, unread: Collection[str]) -> P
                 "each row needs one. Fill them in, or give --missing drop."
             )
     rest = data.drop(*(name for name in data.names if name in unread))
-    return replace(problem, data=rest, rows=Rows(**{name: _plain(column) for name, column in columns.items()}))
+    rows = Rows(**{name: _plain(column) for name, column in columns.items() if name != "bags"})
+    problem = replace(problem, data=rest, rows=rows)
+    return problem if request.bags is None else _in_bags(request, problem, data)
+
+
+def _in_bags(request: Request, problem: Problem, named: Table) -> Problem:
+    """Return the problem with bags of rows for samples; what is about a row is the same in all rows of its bag."""
+    assert isinstance(problem.data, Table) and request.bags is not None
+    order, offsets, names = layout(named, request.bags)
+    bags = Bags.laid_out(problem.data, request.bags, order, offsets, names)
+
+    def one_each(values: Array | None, name: str | None) -> Array | None:
+        return None if values is None else bags.one_each(values[order], str(name))
+
+    rows = Rows(**{name: one_each(values, getattr(request, name)) for name, values in vars(problem.rows).items()})
+    return replace(problem, data=bags, y=one_each(problem.y, request.target), rows=rows)
 
 
 def _plain(column: Array) -> Array:
@@ -372,9 +392,12 @@ def _remembered(problem: Problem, outcome: Outcome) -> dict[str, Any]:
     """What prediction needs to know about the data file; saved with the model."""
     data = problem.data
     known: dict[str, Any] = {"kind": data.kind, "format": data.format, "target": problem.target, "task": outcome.task}
-    if isinstance(data, Table):
+    table = data.table if isinstance(data, Bags) else data
+    if isinstance(table, Table):
         used = samples(data, kernel_read(outcome.model))[1]
-        known |= {"columns": list(used), "kinds": {name: data.kinds[name] for name in used}}
+        known |= {"columns": list(used), "kinds": {name: table.kinds[name] for name in used}}
+    if isinstance(data, Bags):
+        known |= {"bags": data.column}
     if _is_sentences(data):
         known |= {"columns": list(data.columns)}
     if _is_sparse(data):

@@ -15,11 +15,13 @@ import mercer.gram
 import mercer.io
 from mercer.arrays import Array, Floats
 from mercer.budget import Clock
+from mercer.cli.bags import Bags
 from mercer.cli.failures import UsageFault
 from mercer.cli.fit_outcome import Outcome
 from mercer.cli.inputs import Problem, is_known, kernel_read, samples, usable_columns
 from mercer.cli.score_lines import Checked, cross_validated, said, scores, splits, weighted
 from mercer.cli.terminal import Terminal
+from mercer.domains import Samples
 from mercer.errors import TimeBudgetError
 from mercer.estimators.certificates.assumptions import leave_note
 from mercer.first_model.given_rows import doubts, given_rows
@@ -91,7 +93,8 @@ def as_asked(request: Any, problem: Problem, estimator: Any, clock: Clock, termi
     kernel = kernel_read(estimator)
     X, used = samples(problem.data, kernel)
     steps = []
-    left = [name for name in usable_columns(problem.data) if used and name not in used]
+    table = problem.data.table if isinstance(problem.data, Bags) else problem.data
+    left = [name for name in usable_columns(table) if used and name not in used]
     if left:
         steps.append(f"columns that the kernel does not read: {', '.join(left)}")
     y, task = problem.y, None
@@ -105,7 +108,7 @@ def as_asked(request: Any, problem: Problem, estimator: Any, clock: Clock, termi
     if unknown:
         method = f"not validated, since {unknown} of {problem.n} targets are not known"
     elif request.folds >= 2 and problem.n >= 2 * request.folds:
-        S = kernel.pack(X) if isinstance(kernel, Kernel) else X
+        S = kernel.pack(X) if isinstance(kernel, Kernel) and not isinstance(X, Samples) else X
         with terminal.progress(f"{request.folds} folds") as bar:
             watch = lambda fraction: (bar(fraction), _time_left(clock))  # noqa: E731
             pairs = splits(estimator, y, problem.n, request.folds, rows)
