@@ -17,7 +17,7 @@ from mercer.io.tables import Table
 from mercer.kernels import Kernel
 from mercer.numerics.ragged import Ragged
 
-__all__ = ["Bags", "layout", "of_instances", "require_machine_of_bags"]
+__all__ = ["Bags", "layout", "names_in", "of_instances", "require_machine_of_bags"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,14 +133,20 @@ class Bags(Dataset):
 
 def layout(table: Table, column: str) -> tuple[Indices, Indices, tuple[str, ...]]:
     """Return rows with those of a bag one after another, where bags begin and the last ends, and their names."""
+    names = names_in(table, column, "bag")
+    _, first, owner = np.unique(names, return_index=True, return_inverse=True)
+    order = np.argsort(first[owner], kind="stable")
+    starts = np.flatnonzero(np.append(True, np.diff(owner[order]) != 0))
+    return order, np.append(starts, len(order)).astype(np.intp), tuple(names[k] for k in order[starts])
+
+
+def names_in(table: Table, column: str, what: str) -> list[str]:
+    """Return the names that a column holds; none may be missing."""
     names = table.split_target(column, unknown=True)[1]
     lost = [row for row, name in enumerate(names) if name is None or name != name]
     if lost:
-        raise table.error(lost[0], column, "The bag of this row is missing; each row is in one.", "Name it.")
-    _, first, owner = np.unique(names.astype(str), return_index=True, return_inverse=True)
-    order = np.argsort(first[owner], kind="stable")
-    starts = np.flatnonzero(np.append(True, np.diff(owner[order]) != 0))
-    return order, np.append(starts, len(order)).astype(np.intp), tuple(_text(names[order[start]]) for start in starts)
+        raise table.error(lost[0], column, f"The {what} of this row is missing; each row has one.", "Name it.")
+    return list(map(_text, names))
 
 
 def of_instances(kernel: Any) -> Any:

@@ -24,7 +24,7 @@ from mercer.budget import Clock, parse_seconds
 from mercer.cli.bags import Bags, layout, of_instances, require_machine_of_bags
 from mercer.cli.failures import NotConverged, UsageFault
 from mercer.cli.fit_outcome import Outcome, summary
-from mercer.cli.fit_ways import as_asked, automatic, distributed, grown, mixed, tagged
+from mercer.cli.fit_ways import as_asked, automatic, distributed, grown, linked, mixed, tagged
 from mercer.cli.inputs import (
     STDIN,
     Problem,
@@ -38,6 +38,7 @@ from mercer.cli.inputs import (
     takes_unknown,
     usable_columns,
 )
+from mercer.cli.links import Links, posed
 from mercer.cli.outputs import beside, naming_files, naming_the_state, require_writable
 from mercer.cli.score_lines import measured, words
 from mercer.cli.terminal import Terminal
@@ -86,6 +87,8 @@ class Request(Reading):
     groups: str | None = None
     time: str | None = None
     bags: str | None = None
+    links: str | None = None
+    nodes: Path | None = None
     test: Path | None = None
     metric: str | None = None
     others: tuple[str, ...] = ()
@@ -174,7 +177,9 @@ def fitted(terminal: Terminal, request: Request, files: list[Path]) -> tuple[dic
     ):
         estimator = _parsed(request)
         problem = _problem(request, estimator, terminal)
-        if _is_sentences(problem.data):
+        if isinstance(problem.data, Links):
+            outcome = linked(request, problem, estimator, clock, terminal)
+        elif _is_sentences(problem.data):
             outcome = tagged(request, problem, estimator, clock, terminal)
         elif request.search:
             outcome = grown(request, problem, clock, terminal)
@@ -194,7 +199,7 @@ def fitted(terminal: Terminal, request: Request, files: list[Path]) -> tuple[dic
     files.append(request.model_path)
     if request.checkpoint is not None:
         mercer.io.Checkpoint(request.checkpoint).remove()  # it has served its purpose
-    page = None if _is_sentences(problem.data) else request.page
+    page = None if _is_sentences(problem.data) or isinstance(problem.data, Links) else request.page
     if page is not None:
         _report(outcome, page, request, terminal)
         files.append(page)
@@ -240,6 +245,10 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
     data = open_data(request.data, request, column_kinds(kernel))
     for note in data.notes:
         terminal.say(f"{request.data}: {note}")
+    if request.links is not None:
+        return _of_links(request, estimator, data)
+    if request.nodes is not None:
+        raise UsageFault("--nodes was given without --links, whose nodes it describes. Name two columns with --links.")
     data, unread = _columns_asked_for(data, request)
     target = data.named(request.target) if _is_sentences(data) else request.target
     supervised = estimator is None or is_classifier(estimator) or is_regressor(estimator)
@@ -268,6 +277,31 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
         what = "row" if request.bags is None else "bag"
         raise UsageFault(f"{request.data} has {problem.n} {what} to learn from; at least two are needed. Add {what}s.")
     return problem
+
+
+def _of_links(request: Request, estimator: Any, data: Dataset) -> Problem:
+    """Return the pairs of a table with their numbers; a pair without a number in the column of these is not known."""
+    refused = ("search", "mix", "task", "report", "labels", "metric", "test", "missing", "features", "drop", *OPTIONS)
+    given = [f"--{name}" for name in refused if getattr(request, name)]
+    if given:
+        raise UsageFault(f"{given[0]} was given with --links, for which there is no such thing. Leave it out.")
+    assert request.links is not None
+    columns = [name.strip() for name in request.links.split(",")]
+    if len(columns) != 2 or columns[0] == columns[1] or request.target in columns:
+        raise UsageFault(
+            f"--links {request.links!r} was given; two columns that name the nodes of each pair are needed, none of "
+            "which is the target. Write for example --links from,to."
+        )
+    usable_columns(data, columns)  # which names those that the file lacks
+    links = posed(estimator, data, columns, request.nodes)[0]
+    y = np.ones(links.n)
+    if request.target is not None:
+        y = links.table.split_target(request.target, unknown=True)[1]
+        if y.dtype.kind not in "fiu":
+            raise UsageFault(
+                f"The target {request.target!r} of --links holds texts, and links are numbers. Write 0 and 1."
+            )
+    return Problem(links, y.astype(float), request.target)
 
 
 def _is_sentences(data: Dataset) -> TypeGuard[Sentences]:
@@ -398,6 +432,8 @@ def _remembered(problem: Problem, outcome: Outcome) -> dict[str, Any]:
         known |= {"columns": list(used), "kinds": {name: table.kinds[name] for name in used}}
     if isinstance(data, Bags):
         known |= {"bags": data.column}
+    if isinstance(data, Links):
+        known |= {"links": list(data.columns), "rows": list(data.rows), "others": list(data.others)}
     if _is_sentences(data):
         known |= {"columns": list(data.columns)}
     if _is_sparse(data):

@@ -35,7 +35,7 @@ from mercer.selection.automatic import column_kernels, find_task, some_rows, tab
 from mercer.selection.tables.first_tables import is_encoded
 from mercer.selection.tables.table_encoder import with_dates
 
-__all__ = ["as_asked", "automatic", "distributed", "grown", "mixed", "tagged"]
+__all__ = ["as_asked", "automatic", "distributed", "grown", "linked", "mixed", "tagged"]
 
 
 def automatic(request: Any, problem: Problem, clock: Clock, terminal: Terminal) -> Outcome:
@@ -141,6 +141,27 @@ def tagged(request: Any, problem: Problem, estimator: Any, clock: Clock, termina
     X = problem.data.X
     _fit(_budgeted(estimator, request, clock), X, problem.y, request, terminal)
     return Outcome(estimator, X, problem.y, "classification", found, method, steps)
+
+
+def linked(request: Any, problem: Problem, estimator: Any, clock: Clock, terminal: Terminal) -> Outcome:
+    """Fit link propagation to pairs of nodes, and judge it by pairs that are left out."""
+    module, y = importlib.import_module("mercer.cli.links"), problem.y
+    data: Any = problem.data
+    assert y is not None
+    links, X = module.posed(estimator, data.table, data.columns, request.nodes)
+    seen = np.unique(y[~np.isnan(y)])
+    found, method = {}, "not validated"
+    if len(seen) < 2:
+        method += ", since all pairs have the same number"
+    elif request.folds >= 2 and problem.n >= 2 * request.folds:
+        with terminal.progress(f"{request.folds} folds") as bar:
+            budgeted = _budgeted(estimator, request, clock)
+            found = module.held_out_scores(budgeted, links, X, y, request.folds, bar)
+        method = f"pairs left out, {request.folds}-fold"
+    with terminal.progress("fitting"):
+        module.fitted(_budgeted(estimator, request, clock), links, X, links.known(y))
+    steps = [] if X is not None else ["nodes are alike where a link with a positive number joins them"]
+    return Outcome(estimator, X, y, "regression", found, method, steps)
 
 
 def _found(estimator: Any, task: str | None, y: Any, checked: Checked, metric: str | None) -> dict[str, float]:

@@ -27,6 +27,7 @@ from mercer.cli.inputs import (
     samples,
     selected_columns,
 )
+from mercer.cli.links import Links, pair_columns, values_of_pairs
 from mercer.cli.outputs import require_writable
 from mercer.cli.score_lines import scores, words
 from mercer.cli.tagging import word_columns
@@ -70,7 +71,9 @@ def run(terminal: Terminal, **options: Any) -> None:
     data = opened(request, model, known)
     X = new_samples(data, model, known)
     with threadpool_limits(request.threads, user_api="blas"):
-        if isinstance(data, Sentences):
+        if isinstance(data, Links):
+            columns = {"prediction": values_of_pairs(model, data)}
+        elif isinstance(data, Sentences):
             columns = word_columns(budgeted(model, request), X, proba=request.proba)
         else:
             columns = _predicted(budgeted(model, request), X, request)
@@ -107,6 +110,9 @@ def opened(request: Any, model: Any, known: dict[str, Any]) -> Dataset:
     format = "gram-rows" if kind == "gram" and request.format in (None, "gram") else request.format
     data = open_data(request.data, replace(request, format=format), known.get("kinds"))
     data = Bags.of(data, bags) if bags is not None and isinstance(data, Table) else data
+    if known.get("links") is not None and isinstance(data, Table):
+        sides = known["rows"], known["others"]
+        data = Links.of(data, known["links"], *sides, within=sides[0] == sides[1])
     if kind is not None and data.kind != kind:
         raise FileError(
             request.data,
@@ -121,6 +127,8 @@ def opened(request: Any, model: Any, known: dict[str, Any]) -> Dataset:
 
 def new_samples(data: Dataset, model: Any, known: dict[str, Any]) -> Any:
     """The samples as the model takes them; rows that miss a value are named."""
+    if isinstance(data, Links):
+        return data.X
     if isinstance(data, Sentences):
         return data.selected(known.get("columns") or data.columns).X
     kernel = reading(model, fitted=True)
@@ -207,6 +215,8 @@ def _named(data: Dataset) -> dict[str, Sequence[Any]]:
     if isinstance(data, Table):
         for name in data.of_kind("identifier"):
             return {name: list(map(_plain, data.columns[name]))}
+    if isinstance(data, Links):
+        return pair_columns(data)
     if isinstance(data, Bags):
         return {data.column: list(data.ids)}
     if data.ids is not None:
@@ -223,7 +233,7 @@ def _judged(data: Dataset, known: dict[str, Any], columns: dict[str, Array]) -> 
     target = known.get("target")
     if known.get("task") is None or isinstance(data, Sparse) or target not in data.targets:
         return {}
-    table = data.table if isinstance(data, Bags) else data
+    table = data.table if isinstance(data, Bags | Links) else data
     if isinstance(table, Table) and table.missing[target]:
         return {}
     y = data.split_target(target)[1]

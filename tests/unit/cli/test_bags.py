@@ -88,7 +88,7 @@ def test_bags_are_checked(table):
     ("row", "said"),
     [
         ("m0,1.0,1.0,no", "bag m0 have yes and no"),
-        (",1.0,1.0,no", "The bag of this row is missing"),
+        (",1.0,1.0,no", "The bag of this row is missing; each row has one"),
     ],
 )
 def test_what_cannot_be_grouped_is_named(table, row, said):
