@@ -156,7 +156,7 @@ def of_instances(kernel: Any) -> Any:
     --------
     >>> from mercer.kernels import Gaussian, MeanMap
     >>> of_instances(MeanMap(Gaussian(1.0)))
-    Gaussian(length_scale=1.0)
+    Gaussian(1.0)
     """
     return getattr(kernel, "kernel", kernel) if _compares_bags(kernel) else kernel
 
