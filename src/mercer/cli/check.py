@@ -12,9 +12,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from mercer.arrays import Floats
-from mercer.cli.bags import Bags
 from mercer.cli.failures import UsageFault
 from mercer.cli.inputs import Reading, column_kinds, open_data, pose, samples
+from mercer.cli.tables.bags import Bags
 from mercer.cli.terminal import Terminal, pairs
 from mercer.domains import Samples, Sets
 from mercer.io.datasets import Dataset

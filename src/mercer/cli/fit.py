@@ -21,7 +21,6 @@ from threadpoolctl import threadpool_limits
 import mercer.io  # names are imported on use
 from mercer.arrays import Array
 from mercer.budget import Clock, parse_seconds
-from mercer.cli.bags import Bags, layout, of_instances, require_machine_of_bags
 from mercer.cli.failures import NotConverged, UsageFault
 from mercer.cli.fit_outcome import Outcome, summary
 from mercer.cli.fit_ways import as_asked, automatic, distributed, grown, linked, mixed, tagged
@@ -38,9 +37,10 @@ from mercer.cli.inputs import (
     takes_unknown,
     usable_columns,
 )
-from mercer.cli.links import Links, posed
 from mercer.cli.outputs import beside, naming_files, naming_the_state, require_writable
 from mercer.cli.score_lines import measured, words
+from mercer.cli.tables.bags import Bags, layout, of_instances, require_machine_of_bags
+from mercer.cli.tables.links import Links, posed
 from mercer.cli.terminal import Terminal
 from mercer.io.datasets import Dataset
 from mercer.io.limits import shown

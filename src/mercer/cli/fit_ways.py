@@ -15,11 +15,11 @@ import mercer.gram
 import mercer.io
 from mercer.arrays import Array, Floats
 from mercer.budget import Clock
-from mercer.cli.bags import Bags
 from mercer.cli.failures import UsageFault
 from mercer.cli.fit_outcome import Outcome
 from mercer.cli.inputs import Problem, is_known, kernel_read, samples, usable_columns
 from mercer.cli.score_lines import Checked, cross_validated, said, scores, splits, weighted
+from mercer.cli.tables.bags import Bags
 from mercer.cli.terminal import Terminal
 from mercer.domains import Samples
 from mercer.errors import TimeBudgetError
@@ -145,7 +145,7 @@ def tagged(request: Any, problem: Problem, estimator: Any, clock: Clock, termina
 
 def linked(request: Any, problem: Problem, estimator: Any, clock: Clock, terminal: Terminal) -> Outcome:
     """Fit link propagation to pairs of nodes, and judge it by pairs that are left out."""
-    module, y = importlib.import_module("mercer.cli.links"), problem.y
+    module, y = importlib.import_module("mercer.cli.tables.links"), problem.y
     data: Any = problem.data
     assert y is not None
     links, X = module.posed(estimator, data.table, data.columns, request.nodes)

@@ -19,8 +19,8 @@ import mercer.domains  # whose names are imported when they are used
 import mercer.kernels
 from mercer.arrays import Array, Bools, Indices
 from mercer.budget import format_bytes
-from mercer.cli.bags import Bags, of_instances
 from mercer.cli.failures import UsageFault
+from mercer.cli.tables.bags import Bags, of_instances
 from mercer.domains import Frames, Similarities, Strings, Vectors
 from mercer.errors import DomainError
 from mercer.io.datasets import Dataset

@@ -15,7 +15,6 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from mercer.arrays import Array
-from mercer.cli.bags import Bags
 from mercer.cli.failures import UsageFault
 from mercer.cli.inputs import (
     Reading,
@@ -27,9 +26,10 @@ from mercer.cli.inputs import (
     samples,
     selected_columns,
 )
-from mercer.cli.links import Links, pair_columns, values_of_pairs
 from mercer.cli.outputs import require_writable
 from mercer.cli.score_lines import scores, words
+from mercer.cli.tables.bags import Bags
+from mercer.cli.tables.links import Links, pair_columns, values_of_pairs
 from mercer.cli.tagging import word_columns
 from mercer.cli.terminal import Terminal
 from mercer.cli.writers import guarded

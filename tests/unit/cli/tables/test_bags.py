@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mercer.cli.bags import Bags, of_instances, require_machine_of_bags
 from mercer.cli.failures import UsageFault
+from mercer.cli.tables.bags import Bags, of_instances, require_machine_of_bags
 from mercer.domains import Sets
 from mercer.estimators import SVC, MultiInstanceSVC
 from mercer.io.limits import FileError

@@ -16,9 +16,9 @@ from sklearn.model_selection import GroupKFold
 
 import mercer.estimators  # whose names are imported when they are used
 from mercer.arrays import Floats, Index, Indices
-from mercer.cli.bags import names_in
 from mercer.cli.failures import UsageFault
 from mercer.cli.score_lines import scores
+from mercer.cli.tables.bags import names_in
 from mercer.io.datasets import Dataset, rows_of
 from mercer.io.limits import FileError, shown
 from mercer.io.readers import read

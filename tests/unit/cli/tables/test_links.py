@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mercer.cli.links import Links
+from mercer.cli.tables.links import Links
 from mercer.estimators import LinkPropagation
 from mercer.io.model_file import load
 from mercer.io.readers import read
