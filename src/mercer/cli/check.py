@@ -14,14 +14,15 @@ from threadpoolctl import threadpool_limits
 from mercer.arrays import Floats
 from mercer.cli.failures import UsageFault
 from mercer.cli.inputs import Reading, column_kinds, open_data, pose, samples
+from mercer.cli.tables.bags import Bags
 from mercer.cli.terminal import Terminal, pairs
-from mercer.domains import Samples
+from mercer.domains import Samples, Sets
 from mercer.io.datasets import Dataset
 from mercer.io.gram_file import GramMatrix
 from mercer.io.limits import shown
 from mercer.io.svmlight import Sparse
 from mercer.io.tables import Table
-from mercer.kernels import Kernel
+from mercer.kernels import Kernel, MeanMap
 from mercer.language import parse
 from mercer.selection.automatic import ROWS, find_task, some_rows, standard_deviation
 
@@ -38,6 +39,7 @@ class Request(Reading):
     data: Path
     target: str | None
     kernel: str | None
+    bags: str | None
     threads: int | None
 
 
@@ -46,6 +48,9 @@ def run(terminal: Terminal, **options: Any) -> None:
     request = Request(**options)
     kernel = _kernel(request)
     data = open_data(request.data, request, column_kinds(kernel))
+    if request.bags is not None:
+        data = Bags.of(data, request.bags)
+        kernel = kernel if kernel is None or kernel.domain is Sets else MeanMap(kernel)
     found = [*data.notes, *findings(data, request.target)]
     result: dict[str, Any] = {**data.describe(), "findings": found}
     text = [pairs(_summary(data)), *_columns(terminal, data, result)]
@@ -78,7 +83,7 @@ def _summary(data: Dataset) -> list[tuple[str, str]]:
 
 
 def _columns(terminal: Terminal, data: Dataset, result: dict[str, Any]) -> list[str]:
-    if not isinstance(data, Table):
+    if not isinstance(data, Table | Bags):
         return []
     rows = []
     for column in result["columns"]:
@@ -97,6 +102,8 @@ def findings(data: Dataset, target: str | None = None) -> list[str]:
     found: list[str] = []
     if isinstance(data, Table):
         found += _table_findings(data)
+    elif isinstance(data, Bags):
+        found += _table_findings(data.table)
     elif isinstance(data, Sparse):
         empty = int(np.sum(np.diff(data.matrix.indptr) == 0))
         if empty:
@@ -207,7 +214,8 @@ def _gram(data: Dataset, kernel: Any, request: Request) -> dict[str, Any]:
     if kernel is None:
         K = np.asarray(data.take(rows).X, dtype=float)
         return gram_figures(K, data.n)
-    columns = samples(data.drop(request.target) if isinstance(data, Table) and request.target else data, kernel)[1]
+    rest = data.drop(request.target) if isinstance(data, Table) and request.target else data
+    columns = samples(rest, kernel)[1] if isinstance(data, Table) else None
     problem = pose(data, request.target, None, columns, drop=True)
     rows = some_rows(problem.n, ROWS)
     X = samples(problem.take(rows).data, kernel)[0]

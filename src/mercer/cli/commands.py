@@ -153,6 +153,13 @@ _spreadsheet = click.option(
 @click.option(
     "--time", metavar="COLUMN", help="Judge by later rows than those that were learned from: numbers or dates."
 )
+@click.option("--bags", metavar="COLUMN", help="Rows with the same value here are the instances of one sample, a bag.")
+@click.option(
+    "--links",
+    metavar="COLUMNS",
+    help="Two columns, between a comma, that name nodes: rows are pairs, and say what links.",
+)
+@click.option("--nodes", type=FILE, metavar="FILE", help="A table of the nodes of --links: their names, and numbers.")
 @click.option("--test", type=FILE, metavar="FILE", help="Samples with their targets, on which the model is scored.")
 @click.option(
     "--metric",
@@ -249,6 +256,7 @@ def certificate(**options: Any) -> None:
 @click.argument("data", type=FILE)
 @click.option("-t", "--target", metavar="NAME", help="What to predict.")
 @click.option("-k", "--kernel", metavar="TEXT", help="Check the Gram matrix of this kernel, too.")
+@click.option("--bags", metavar="COLUMN", help="Rows with the same value here are the instances of one sample, a bag.")
 @_format
 @_memory
 @_threads

@@ -23,7 +23,7 @@ from mercer.arrays import Array
 from mercer.budget import Clock, parse_seconds
 from mercer.cli.failures import NotConverged, UsageFault
 from mercer.cli.fit_outcome import Outcome, summary
-from mercer.cli.fit_ways import as_asked, automatic, distributed, grown, mixed, tagged
+from mercer.cli.fit_ways import as_asked, automatic, distributed, grown, linked, mixed, tagged
 from mercer.cli.inputs import (
     STDIN,
     Problem,
@@ -39,6 +39,8 @@ from mercer.cli.inputs import (
 )
 from mercer.cli.outputs import beside, naming_files, naming_the_state, require_writable
 from mercer.cli.score_lines import measured, words
+from mercer.cli.tables.bags import Bags, layout, of_instances, require_machine_of_bags
+from mercer.cli.tables.links import Links, posed
 from mercer.cli.terminal import Terminal
 from mercer.io.datasets import Dataset
 from mercer.io.limits import shown
@@ -52,7 +54,7 @@ if TYPE_CHECKING:  # tables need not import them
 
 __all__ = ["Request", "fitted", "run"]
 
-OPTIONS = ("weights", "groups", "time")  # that name columns which are about the rows
+OPTIONS = ("weights", "groups", "time", "bags")  # that name columns which are about the rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +86,9 @@ class Request(Reading):
     weights: str | None = None
     groups: str | None = None
     time: str | None = None
+    bags: str | None = None
+    links: str | None = None
+    nodes: Path | None = None
     test: Path | None = None
     metric: str | None = None
     others: tuple[str, ...] = ()
@@ -172,7 +177,9 @@ def fitted(terminal: Terminal, request: Request, files: list[Path]) -> tuple[dic
     ):
         estimator = _parsed(request)
         problem = _problem(request, estimator, terminal)
-        if _is_sentences(problem.data):
+        if isinstance(problem.data, Links):
+            outcome = linked(request, problem, estimator, clock, terminal)
+        elif _is_sentences(problem.data):
             outcome = tagged(request, problem, estimator, clock, terminal)
         elif request.search:
             outcome = grown(request, problem, clock, terminal)
@@ -192,7 +199,7 @@ def fitted(terminal: Terminal, request: Request, files: list[Path]) -> tuple[dic
     files.append(request.model_path)
     if request.checkpoint is not None:
         mercer.io.Checkpoint(request.checkpoint).remove()  # it has served its purpose
-    page = None if _is_sentences(problem.data) else request.page
+    page = None if _is_sentences(problem.data) or isinstance(problem.data, Links) else request.page
     if page is not None:
         _report(outcome, page, request, terminal)
         files.append(page)
@@ -233,9 +240,15 @@ def _parsed(request: Request) -> Any:
 
 def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
     kernel = kernel_read(estimator)
+    if request.bags is not None:
+        require_machine_of_bags(estimator, kernel, request.bags)
     data = open_data(request.data, request, column_kinds(kernel))
     for note in data.notes:
         terminal.say(f"{request.data}: {note}")
+    if request.links is not None:
+        return _of_links(request, estimator, data)
+    if request.nodes is not None:
+        raise UsageFault("--nodes was given without --links, whose nodes it describes. Name two columns with --links.")
     data, unread = _columns_asked_for(data, request)
     target = data.named(request.target) if _is_sentences(data) else request.target
     supervised = estimator is None or is_classifier(estimator) or is_regressor(estimator)
@@ -246,7 +259,7 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
     columns = None
     if isinstance(data, Table) and estimator is not None:
         rest = data.drop(request.target) if request.target else data
-        columns = samples(rest, kernel)[1]
+        columns = samples(rest, kernel if request.bags is None else of_instances(kernel))[1]
     automatic = estimator is None and not request.mix and not request.search
     fill = automatic and request.missing in (None, "fill") and isinstance(data, Table) and data.n >= FEWEST
     if request.missing == "fill" and not fill:
@@ -261,8 +274,34 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
         terminal.say(f"{problem.dropped} rows that miss a value were left out; {problem.n} remain.")
     problem = _set_aside(request, problem, unread)
     if problem.n < 2:
-        raise UsageFault(f"{request.data} has {problem.n} row to learn from; at least two are needed. Add rows.")
+        what = "row" if request.bags is None else "bag"
+        raise UsageFault(f"{request.data} has {problem.n} {what} to learn from; at least two are needed. Add {what}s.")
     return problem
+
+
+def _of_links(request: Request, estimator: Any, data: Dataset) -> Problem:
+    """Return the pairs of a table with their numbers; a pair without a number in the column of these is not known."""
+    refused = ("search", "mix", "task", "report", "labels", "metric", "test", "missing", "features", "drop", *OPTIONS)
+    given = [f"--{name}" for name in refused if getattr(request, name)]
+    if given:
+        raise UsageFault(f"{given[0]} was given with --links, for which there is no such thing. Leave it out.")
+    assert request.links is not None
+    columns = [name.strip() for name in request.links.split(",")]
+    if len(columns) != 2 or columns[0] == columns[1] or request.target in columns:
+        raise UsageFault(
+            f"--links {request.links!r} was given; two columns that name the nodes of each pair are needed, none of "
+            "which is the target. Write for example --links from,to."
+        )
+    usable_columns(data, columns)  # which names those that the file lacks
+    links = posed(estimator, data, columns, request.nodes)[0]
+    y = np.ones(links.n)
+    if request.target is not None:
+        y = links.table.split_target(request.target, unknown=True)[1]
+        if y.dtype.kind not in "fiu":
+            raise UsageFault(
+                f"The target {request.target!r} of --links holds texts, and links are numbers. Write 0 and 1."
+            )
+    return Problem(links, y.astype(float), request.target)
 
 
 def _is_sentences(data: Dataset) -> TypeGuard[Sentences]:
@@ -327,7 +366,22 @@ def _set_aside(request: Request, problem: Problem, unread: Collection[str]) -> P
                 "each row needs one. Fill them in, or give --missing drop."
             )
     rest = data.drop(*(name for name in data.names if name in unread))
-    return replace(problem, data=rest, rows=Rows(**{name: _plain(column) for name, column in columns.items()}))
+    rows = Rows(**{name: _plain(column) for name, column in columns.items() if name != "bags"})
+    problem = replace(problem, data=rest, rows=rows)
+    return problem if request.bags is None else _in_bags(request, problem, data)
+
+
+def _in_bags(request: Request, problem: Problem, named: Table) -> Problem:
+    """Return the problem with bags of rows for samples; what is about a row is the same in all rows of its bag."""
+    assert isinstance(problem.data, Table) and request.bags is not None
+    order, offsets, names = layout(named, request.bags)
+    bags = Bags.laid_out(problem.data, request.bags, order, offsets, names)
+
+    def one_each(values: Array | None, name: str | None) -> Array | None:
+        return None if values is None else bags.one_each(values[order], str(name))
+
+    rows = Rows(**{name: one_each(values, getattr(request, name)) for name, values in vars(problem.rows).items()})
+    return replace(problem, data=bags, y=one_each(problem.y, request.target), rows=rows)
 
 
 def _plain(column: Array) -> Array:
@@ -372,9 +426,14 @@ def _remembered(problem: Problem, outcome: Outcome) -> dict[str, Any]:
     """What prediction needs to know about the data file; saved with the model."""
     data = problem.data
     known: dict[str, Any] = {"kind": data.kind, "format": data.format, "target": problem.target, "task": outcome.task}
-    if isinstance(data, Table):
+    table = data.table if isinstance(data, Bags) else data
+    if isinstance(table, Table):
         used = samples(data, kernel_read(outcome.model))[1]
-        known |= {"columns": list(used), "kinds": {name: data.kinds[name] for name in used}}
+        known |= {"columns": list(used), "kinds": {name: table.kinds[name] for name in used}}
+    if isinstance(data, Bags):
+        known |= {"bags": data.column}
+    if isinstance(data, Links):
+        known |= {"links": list(data.columns), "rows": list(data.rows), "others": list(data.others)}
     if _is_sentences(data):
         known |= {"columns": list(data.columns)}
     if _is_sparse(data):

@@ -19,7 +19,9 @@ from mercer.cli.failures import UsageFault
 from mercer.cli.fit_outcome import Outcome
 from mercer.cli.inputs import Problem, is_known, kernel_read, samples, usable_columns
 from mercer.cli.score_lines import Checked, cross_validated, said, scores, splits, weighted
+from mercer.cli.tables.bags import Bags
 from mercer.cli.terminal import Terminal
+from mercer.domains import Samples
 from mercer.errors import TimeBudgetError
 from mercer.estimators.certificates.assumptions import leave_note
 from mercer.first_model.given_rows import doubts, given_rows
@@ -33,7 +35,7 @@ from mercer.selection.automatic import column_kernels, find_task, some_rows, tab
 from mercer.selection.tables.first_tables import is_encoded
 from mercer.selection.tables.table_encoder import with_dates
 
-__all__ = ["as_asked", "automatic", "distributed", "grown", "mixed", "tagged"]
+__all__ = ["as_asked", "automatic", "distributed", "grown", "linked", "mixed", "tagged"]
 
 
 def automatic(request: Any, problem: Problem, clock: Clock, terminal: Terminal) -> Outcome:
@@ -91,7 +93,8 @@ def as_asked(request: Any, problem: Problem, estimator: Any, clock: Clock, termi
     kernel = kernel_read(estimator)
     X, used = samples(problem.data, kernel)
     steps = []
-    left = [name for name in usable_columns(problem.data) if used and name not in used]
+    table = problem.data.table if isinstance(problem.data, Bags) else problem.data
+    left = [name for name in usable_columns(table) if used and name not in used]
     if left:
         steps.append(f"columns that the kernel does not read: {', '.join(left)}")
     y, task = problem.y, None
@@ -105,7 +108,7 @@ def as_asked(request: Any, problem: Problem, estimator: Any, clock: Clock, termi
     if unknown:
         method = f"not validated, since {unknown} of {problem.n} targets are not known"
     elif request.folds >= 2 and problem.n >= 2 * request.folds:
-        S = kernel.pack(X) if isinstance(kernel, Kernel) else X
+        S = kernel.pack(X) if isinstance(kernel, Kernel) and not isinstance(X, Samples) else X
         with terminal.progress(f"{request.folds} folds") as bar:
             watch = lambda fraction: (bar(fraction), _time_left(clock))  # noqa: E731
             pairs = splits(estimator, y, problem.n, request.folds, rows)
@@ -138,6 +141,27 @@ def tagged(request: Any, problem: Problem, estimator: Any, clock: Clock, termina
     X = problem.data.X
     _fit(_budgeted(estimator, request, clock), X, problem.y, request, terminal)
     return Outcome(estimator, X, problem.y, "classification", found, method, steps)
+
+
+def linked(request: Any, problem: Problem, estimator: Any, clock: Clock, terminal: Terminal) -> Outcome:
+    """Fit link propagation to pairs of nodes, and judge it by pairs that are left out."""
+    module, y = importlib.import_module("mercer.cli.tables.links"), problem.y
+    data: Any = problem.data
+    assert y is not None
+    links, X = module.posed(estimator, data.table, data.columns, request.nodes)
+    seen = np.unique(y[~np.isnan(y)])
+    found, method = {}, "not validated"
+    if len(seen) < 2:
+        method += ", since all pairs have the same number"
+    elif request.folds >= 2 and problem.n >= 2 * request.folds:
+        with terminal.progress(f"{request.folds} folds") as bar:
+            budgeted = _budgeted(estimator, request, clock)
+            found = module.held_out_scores(budgeted, links, X, y, request.folds, bar)
+        method = f"pairs left out, {request.folds}-fold"
+    with terminal.progress("fitting"):
+        module.fitted(_budgeted(estimator, request, clock), links, X, links.known(y))
+    steps = [] if X is not None else ["nodes are alike where a link with a positive number joins them"]
+    return Outcome(estimator, X, y, "regression", found, method, steps)
 
 
 def _found(estimator: Any, task: str | None, y: Any, checked: Checked, metric: str | None) -> dict[str, float]:

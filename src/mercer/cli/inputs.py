@@ -20,6 +20,7 @@ import mercer.kernels
 from mercer.arrays import Array, Bools, Indices
 from mercer.budget import format_bytes
 from mercer.cli.failures import UsageFault
+from mercer.cli.tables.bags import Bags, of_instances
 from mercer.domains import Frames, Similarities, Strings, Vectors
 from mercer.errors import DomainError
 from mercer.io.datasets import Dataset
@@ -410,6 +411,10 @@ def samples(data: Dataset, kernel: Any, columns: Sequence[str] | None = None) ->
     columns : sequence of str, optional
         Those that a model was fitted to.
     """
+    if isinstance(data, Bags):
+        inner = of_instances(kernel)
+        X, used = samples(data.table, inner, columns)
+        return data.sets(inner.pack(X) if isinstance(inner, Kernel) else Vectors.pack(X)), used
     if not isinstance(data, Table):
         return data.X, ()
     domain = kernel.domain if isinstance(kernel, Kernel) else Similarities if kernel == "precomputed" else Vectors

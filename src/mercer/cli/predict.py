@@ -28,6 +28,8 @@ from mercer.cli.inputs import (
 )
 from mercer.cli.outputs import require_writable
 from mercer.cli.score_lines import scores, words
+from mercer.cli.tables.bags import Bags
+from mercer.cli.tables.links import Links, pair_columns, values_of_pairs
 from mercer.cli.tagging import word_columns
 from mercer.cli.terminal import Terminal
 from mercer.cli.writers import guarded
@@ -69,7 +71,9 @@ def run(terminal: Terminal, **options: Any) -> None:
     data = opened(request, model, known)
     X = new_samples(data, model, known)
     with threadpool_limits(request.threads, user_api="blas"):
-        if isinstance(data, Sentences):
+        if isinstance(data, Links):
+            columns = {"prediction": values_of_pairs(model, data)}
+        elif isinstance(data, Sentences):
             columns = word_columns(budgeted(model, request), X, proba=request.proba)
         else:
             columns = _predicted(budgeted(model, request), X, request)
@@ -102,9 +106,13 @@ def guessed(model: Any) -> dict[str, Any]:
 
 def opened(request: Any, model: Any, known: dict[str, Any]) -> Dataset:
     """The file of a request, of the kind that the model was fitted to."""
-    kind = known.get("kind")
+    kind, bags = known.get("kind"), known.get("bags")
     format = "gram-rows" if kind == "gram" and request.format in (None, "gram") else request.format
     data = open_data(request.data, replace(request, format=format), known.get("kinds"))
+    data = Bags.of(data, bags) if bags is not None and isinstance(data, Table) else data
+    if known.get("links") is not None and isinstance(data, Table):
+        sides = known["rows"], known["others"]
+        data = Links.of(data, known["links"], *sides, within=sides[0] == sides[1])
     if kind is not None and data.kind != kind:
         raise FileError(
             request.data,
@@ -119,23 +127,26 @@ def opened(request: Any, model: Any, known: dict[str, Any]) -> Dataset:
 
 def new_samples(data: Dataset, model: Any, known: dict[str, Any]) -> Any:
     """The samples as the model takes them; rows that miss a value are named."""
+    if isinstance(data, Links):
+        return data.X
     if isinstance(data, Sentences):
         return data.selected(known.get("columns") or data.columns).X
     kernel = reading(model, fitted=True)
     X, used = samples(data, kernel, known.get("columns"))
-    if isinstance(data, Table):
+    table = data.table if isinstance(data, Bags) else data
+    if isinstance(table, Table):
         filled = encoded_columns(kernel)
         used = tuple(name for name in used if name not in filled)  # the model fills in the others
-        whole = data.complete(used)
+        whole = table.complete(used)
         if not whole.all():
             lost = np.flatnonzero(~whole)
-            counts = ", ".join(f"{shown(name)} {data.missing[name]}" for name in used if data.missing[name])
-            places = ", ".join(str(next(iter(data.where(int(row)).values()))) for row in lost[:20])
-            place: Any = data.where(int(lost[0]))
-            word = "rows" if data.lines is None else "lines"
+            counts = ", ".join(f"{shown(name)} {table.missing[name]}" for name in used if table.missing[name])
+            places = ", ".join(str(next(iter(table.where(int(row)).values()))) for row in lost[:20])
+            place: Any = table.where(int(lost[0]))
+            word = "rows" if table.lines is None else "lines"
             raise FileError(
-                data.path,
-                f"{len(lost)} of {data.n} rows miss a value (by column: {counts}); the {word} are {places}"
+                table.path,
+                f"{len(lost)} of {table.n} rows miss a value (by column: {counts}); the {word} are {places}"
                 f"{', ...' if len(lost) > 20 else ''}.",
                 "Fill them in, or remove these rows: a model predicts complete rows only.",
                 **place,
@@ -143,7 +154,7 @@ def new_samples(data: Dataset, model: Any, known: dict[str, Any]) -> Any:
         width = known.get("width")
         if not known.get("columns") and width is not None and np.ndim(X) == 2 and X.shape[1] != width:
             raise FileError(
-                data.path,
+                table.path,
                 f"There are {X.shape[1]} columns of numbers; the model was fitted to {width}, and knows no names.",
                 f"Give a file with these {width} columns in the order of training.",
                 line=1,
@@ -204,6 +215,10 @@ def _named(data: Dataset) -> dict[str, Sequence[Any]]:
     if isinstance(data, Table):
         for name in data.of_kind("identifier"):
             return {name: list(map(_plain, data.columns[name]))}
+    if isinstance(data, Links):
+        return pair_columns(data)
+    if isinstance(data, Bags):
+        return {data.column: list(data.ids)}
     if data.ids is not None:
         return {"id": list(data.ids)}
     return {"row": range(1, data.n + 1)}
@@ -218,7 +233,8 @@ def _judged(data: Dataset, known: dict[str, Any], columns: dict[str, Array]) -> 
     target = known.get("target")
     if known.get("task") is None or isinstance(data, Sparse) or target not in data.targets:
         return {}
-    if isinstance(data, Table) and data.missing[target]:
+    table = data.table if isinstance(data, Bags | Links) else data
+    if isinstance(table, Table) and table.missing[target]:
         return {}
     y = data.split_target(target)[1]
     y = np.concatenate(list(y)) if isinstance(data, Sentences) else as_target(y)
@@ -231,9 +247,10 @@ def _judged(data: Dataset, known: dict[str, Any], columns: dict[str, Array]) -> 
 def known_target(data: Dataset, known: dict[str, Any]) -> Array:
     """Return the targets of new samples, which must be there: as numbers for a model of numbers."""
     target = known["target"]
-    if isinstance(data, Table) and data.missing.get(target):
+    table = data.table if isinstance(data, Bags) else data
+    if isinstance(table, Table) and table.missing.get(target):
         raise FileError(
-            data.path, f"{data.missing[target]} targets {shown(target)} are missing.", "Fill them in.", line=1
+            table.path, f"{table.missing[target]} targets {shown(target)} are missing.", "Fill them in.", line=1
         )
     y = as_target(data.split_target(target)[1])
     if known.get("task") == "regression" and y.dtype.kind not in "fiu":

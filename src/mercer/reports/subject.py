@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.arrays import Indices
-from mercer.domains import Samples, Similarities
+from mercer.domains import Samples, Sets, Similarities
 from mercer.errors import DomainError, ParameterError
 from mercer.kernels import Kernel
 from mercer.plots.sources import samples_of
@@ -79,7 +79,7 @@ class Subject:
             model = estimator[-1]
             seen = None if X is None else estimator[:-1].transform(X)
         kernel = getattr(model, "kernel_", None)
-        kernel = kernel if isinstance(kernel, Kernel) else None
+        kernel = kernel if isinstance(kernel, Kernel) and not _of_instances(model, kernel, seen) else None
         return cls(estimator, model, X, y, _samples(model, seen, kernel), kernel, _task(model, y), was_fitted)
 
     @property
@@ -151,6 +151,11 @@ def _samples(model: Any, X: Any, kernel: Kernel | None) -> Samples | None:
         return samples_of(model)
     except ParameterError:
         return None
+
+
+def _of_instances(model: Any, kernel: Kernel, X: Any) -> bool:
+    """Return whether samples are bags, and the kernel of the model compares what is in them."""
+    return getattr(model, "of_bags", False) and kernel.domain is not Sets and isinstance(X, list | tuple | Sets)
 
 
 def _task(model: Any, y: Any) -> str:

@@ -98,3 +98,43 @@ def test_files_without_columns_are_refused(tmp_path):
     (tmp_path / "a.fasta").write_text(">a family=x\nACGT\n>b family=y\nTTTT\n")
     stderr = run("fit", tmp_path / "a.fasta", "-t", "family", "--groups", "family", code=2).stderr
     assert "names a column" in stderr
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        ("few", "LabelPropagation({k}, unlabelled=None)"),
+        ("few", "LaplacianSVC({k}, unlabelled=None)"),
+        ("few", "TransductiveSVC({k}, unlabelled=None)"),
+        ("few", "TransductiveLSSVC({k}, unlabelled=None)"),
+        ("few", "MultiViewLaplacianSVC({views}, unlabelled=None)"),
+        ("amount", "LaplacianRidge({k})"),
+        ("amount", "TransductiveRidge({k})"),
+        ("amount", "SparseLaplacianRegressor({k})"),
+        ("amount", "CoRegularizedRidge({views})"),
+        ("side", "MultiTaskSVC({k}, task='school')"),
+        ("side", "NuclearNormClassifier({k}, task='school')"),
+        ("side", "SVM2K({views})"),
+        ("size", "MultiTaskRidge({k}, task='school')"),
+        ("size", "MultiTaskSVR({k}, task='school')"),
+        ("size", "NuclearNormRegressor({k}, task='school')"),
+    ],
+)
+def test_machines_of_few_labels_tasks_and_views(tmp_path, target, text):
+    rng = np.random.default_rng(0)
+    rows = []
+    for i in range(40):
+        right = i % 2 == 1
+        a, b = rng.normal(size=2) + 6.0 * right
+        known = ("yes" if right else "no", f"{a + b:.3f}") if i < 20 else ("", "")
+        rows.append(f"{a:.3f},{b:.3f},s{i % 3},{','.join(known)},{'yes' if right else 'no'},{a + b:.3f}")
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["a,b,school,few,amount,side,size", *rows]) + "\n")
+    text = text.format(k="Gaussian(2.0).on(['a', 'b'])", views="(Gaussian(2.0).on(['a']), Gaussian(2.0).on(['b']))")
+    run("fit", path, "-t", target, "-e", text, "--folds", 0, "--no-report")
+    found = run_json("predict", path.with_suffix(".mercer"), path)["columns"]["prediction"]
+    if target in ("few", "side"):  # the sides are six standard deviations apart
+        assert np.mean(np.array(found) == np.array(["no", "yes"] * 20)) > 0.9
+    else:
+        right = np.arange(40) % 2 == 1
+        assert np.mean(np.array(found)[right]) > np.mean(np.array(found)[~right])

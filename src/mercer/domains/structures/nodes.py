@@ -75,7 +75,7 @@ class Network:
     teleport: float = 0.0
 
     @classmethod
-    def of(cls, graph: Any, teleport: float = 0.0) -> Network:
+    def of(cls, graph: Any, teleport: float = 0.0, *, copy: bool = True) -> Network:
         """Make a Network of a graph.
 
         Parameters
@@ -87,6 +87,8 @@ class Network:
         teleport : float, default 0.0
             For a directed graph in which not every node can be reached from every other: the probability, below 1,
             with which a random walk jumps to a node drawn from all.
+        copy : bool, default True
+            Whether arrays are copied; without it they are shared where possible, and must not change meanwhile.
 
         Raises
         ------
@@ -105,13 +107,13 @@ class Network:
                 raise DomainError(f"{len(graph)} graphs were given where one is needed. Give one: graphs[i].")
             found = graph.adjacency(0), None, bool(graph.directed[0])
         elif sp.issparse(graph) or _is_adjacency(graph):
-            found = _of_array(graph)
+            found = _of_array(graph, copy)
         elif hasattr(graph, "nodes") and hasattr(graph, "edges") and callable(getattr(graph, "is_directed", None)):
             found = _of_networkx(graph)
         else:
             found = _of_edges(graph)
         _require_names(found[1] or ())
-        return cls(_checked(found[0]), found[1], found[2], float(teleport))
+        return cls(_checked(found[0], copy), found[1], found[2], float(teleport))
 
     def __len__(self) -> int:
         return self.adjacency.shape[0]
@@ -334,14 +336,14 @@ def _is_adjacency(thing: Any) -> bool:
     return thing.shape[0] == thing.shape[1] or thing.shape[1] not in (2, 3)
 
 
-def _of_array(matrix: Any) -> tuple[Any, None, bool]:
+def _of_array(matrix: Any, copy: bool) -> tuple[Any, None, bool]:
     if isinstance(matrix, np.ma.MaskedArray) or matrix.dtype.kind not in "biuf":
         raise DomainError(f"An adjacency of {matrix.dtype} was given (or a masked one). {_FORMS} Give weights.")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise DomainError(f"An adjacency of shape {matrix.shape} was given; it has to be square. {_FORMS} Correct it.")
     if sp.issparse(matrix):
         require_sound(matrix, _FORMS)
-    W: Any = sp.csr_array(matrix).astype(np.float64)
+    W: Any = sp.csr_array(matrix).astype(np.float64, copy=copy)
     if W.indices.dtype != np.int32 and max(W.shape[0], W.nnz) < 2**31:
         W = sp.csr_array((W.data, W.indices.astype(np.int32), W.indptr.astype(np.int32)), shape=W.shape)
     return W, None, not is_symmetric(W)
@@ -405,16 +407,20 @@ def _assembled(entries: Mapping[tuple[int, int], float], size: int) -> sp.csr_ar
     return sp.csr_array((weights, (pairs[:, 0], pairs[:, 1])), shape=(size, size))
 
 
-def _checked(W: Any) -> sp.csr_array:
-    W.sum_duplicates()
-    W.eliminate_zeros()
+def _checked(W: Any, own: bool) -> sp.csr_array:
+    """Return weights that are sound, each place once and in order; of arrays of its own it changes them in place."""
     if not W.shape[0]:
         raise DomainError(f"A graph without nodes was given. {_FORMS} Give one with at least one node.")
-    bad = ~((W.data >= 0.0) & np.isfinite(W.data))
-    if bad.any():
-        place = int(np.flatnonzero(bad)[0])
-        _weight(W.data[place], int(np.searchsorted(W.indptr, place, side="right")) - 1, W.indices[place])
-    W.sort_indices()
+    positive = W.data.min(initial=1.0) > 0.0 and W.data.max(initial=1.0) < np.inf  # False for NaN
+    if positive and W.has_canonical_format:
+        return W
+    W = W if own else W.copy()
+    W.sum_duplicates()
+    W.eliminate_zeros()
+    bad = np.flatnonzero(~((W.data >= 0.0) & np.isfinite(W.data)))
+    if len(bad):
+        row = int(np.searchsorted(W.indptr, bad[0], side="right")) - 1
+        _weight(W.data[bad[0]], row, W.indices[bad[0]])
     return W
 
 

@@ -41,7 +41,7 @@ from mercer.gram import Features
 from mercer.kernels import Kernel
 from mercer.problems import Solution, Status, Trace
 from mercer.solvers.linear.sparse_sweeps import reach, sweep_sparse
-from mercer.solvers.linear.sparse_systems import SparseSolution, solve_sparse
+from mercer.solvers.linear.sparse_systems import SparseSolution, row_sums, solve_sparse
 from mercer.targets import Multiclass
 from mercer.targets.target import labels
 
@@ -285,19 +285,21 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
         Y = np.zeros((n, len(self.classes_)))
         known = np.flatnonzero(codes >= 0)
         np.add.at(Y, (places[known], codes[known]), 1.0)
-        counts = Y.sum(axis=1, keepdims=True)
-        return np.divide(Y, counts, out=Y, where=counts > 0.0)
+        counts = np.bincount(places[known], minlength=n)
+        several = np.flatnonzero(counts > 1)
+        Y[several] /= counts[several, None]
+        return Y
 
     def _spread(self, networks: Networks, Y: Floats, run: Run) -> None:
         """Find F, and the weights of the graphs."""
-        labelled = np.asarray(Y.any(axis=1))
+        labelled = row_sums(Y) > 0.0
         self.reached_ = _reached(networks, labelled)
         laplacians = networks.laplacians(plain=self.clamping == "hard")
         with run.stage("propagation", 1.0):
             F, beta, found, rows = self._weighted(laplacians, Y, labelled, run)
         share = Y[labelled].mean(axis=0)
         np.maximum(F, 0.0, out=F)
-        total = F.sum(axis=1, keepdims=True)
+        total = row_sums(F)[:, None]
         far = ~(self.reached_ & (total[:, 0] > 0.0))  # values are positive wherever a path leads, up to rounding
         F[far], total[far] = share, 1.0
         self.node_distributions_ = np.divide(F, total, out=F)

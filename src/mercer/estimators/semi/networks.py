@@ -112,17 +112,19 @@ class Networks(NamedTuple):
 def as_networks(graph: Any) -> Networks:
     """Return the graphs that were given: one in any form that Network takes, or several in a dict, tuple or list.
 
+    They share arrays with what was given: nothing of them is kept after a fit.
+
     Examples
     --------
     >>> as_networks({"a": [(0, 1)], "b": [(0, 1, 2.0)]}).names
     ('a', 'b')
     """
     if isinstance(graph, Mapping):
-        given = {str(name): Network.of(one) for name, one in graph.items()}
+        given = {str(name): Network.of(one, copy=False) for name, one in graph.items()}
     elif isinstance(graph, Sequence) and not isinstance(graph, str) and any(_is_graph(one) for one in graph):
-        given = {str(place): Network.of(one) for place, one in enumerate(graph)}
+        given = {str(place): Network.of(one, copy=False) for place, one in enumerate(graph)}
     else:
-        given = {"0": Network.of(graph)}
+        given = {"0": Network.of(graph, copy=False)}
     if not given:
         raise ParameterError("graph={} was given; at least one graph is needed. Give one, or several by name.")
     found = Networks(tuple(given), tuple(given.values()))

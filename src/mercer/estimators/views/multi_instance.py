@@ -107,6 +107,7 @@ class MultiInstanceSVC(SVC):
         "n_init": Integer(1),
         "max_rounds": Integer(1),
     }
+    of_bags = True
     multi_class = "ovo"
     probability = False
     decision_function_shape = "ovr"

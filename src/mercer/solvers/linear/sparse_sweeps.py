@@ -22,14 +22,15 @@ from mercer.arrays import Bools, Floats
 from mercer.numerics.prefetching import fetch_row
 from mercer.problems import Status
 from mercer.runtime.compiled import compiled
-from mercer.solvers.linear.sparse_systems import SparseSolution, cache_rows, csr_parts, stopped
+from mercer.solvers.linear.sparse_systems import SparseSolution, cache_rows, csr_parts, row_sums, stopped
 from mercer.solvers.solver import Monitor
 
 __all__ = ["reach", "sweep_sparse"]
 
 _SINGLE = 4e-7  # relative change of a row that single precision still resolves
 _TINY = 1e-30  # sum of a row below which single precision need not be accurate
-_EVEN = 1e-6  # relative error up to which a known sum counts as right
+_SURE = 0.25  # of tol: a change that is expected below will be below tol
+_EVEN, _BESIDE = 1e-6, 0.01  # relative error up to which a known sum counts as right, alone and over the change
 _SLOW, _LATELY = 0.25, 3  # if changes fall by less than this factor in this many sweeps, another method takes over
 _PASSES = 8  # passes that reach all of a graph unless it is a long thread
 _AHEAD = 64  # entries: how far ahead rows are prefetched
@@ -87,16 +88,15 @@ def sweep_sparse(
     array([4., 1.])
     """
     sweeps = _Sweeps(diagonal, ties, B, reached, sums, max_iter, monitor)
-    enough = tol if rate is None else tol * (1.0 - rate) / rate
     X = sweeps.begin(start)
-    status = sweeps.run(X, enough, start is None or rate is None)
+    status = sweeps.run(X, tol, start is None or rate is None)
     if status is Status.STALLED and rate is not None:  # no row is near all others: what is far is small, and grows
         sweeps.sums = None
         X = sweeps.begin(None)
-        status = sweeps.run(X, enough, False)
-    if status is Status.CONVERGED and (X.sum(axis=1) < _TINY).any():
+        status = sweeps.run(X, tol, False)
+    if status is Status.CONVERGED and row_sums(X).min(initial=1.0) < _TINY:
         X = sweeps.begin(X[:, : B.shape[1]], np.dtype(np.float64))
-        status = sweeps.run(X, enough, False)
+        status = sweeps.run(X, tol, False)
     return sweeps.end(X, tol, status)
 
 
@@ -113,9 +113,9 @@ class _Sweeps:
     monitor: Monitor | None
 
     def __post_init__(self) -> None:
-        self.known, self.iterations, self.csr = self.B.any(axis=1), 0, csr_parts(self.ties)
+        self.known, self.iterations, self.csr = row_sums(self.B) > 0.0, 0, csr_parts(self.ties)
         sums = self.diagonal - self.ties @ np.ones(len(self.B)) if self.sums is None else self.sums
-        self.tied, self.totals = self.diagonal - sums, self.B.sum(axis=0)
+        self.totals = np.ones(len(self.B)) @ self.B
         reached = np.ones(len(self.B), dtype=bool) if self.reached is None else self.reached
         self.sums = sums if sums.min(initial=0.0) >= 0.0 and (reached @ sums) > 0.0 else None
 
@@ -128,34 +128,36 @@ class _Sweeps:
         if start is not None:
             X[:, :c] = start
             return X
-        level = np.zeros(c)
         if self.sums is not None and self.reached is not None:
             own = (self.sums / self.diagonal)[self.known] @ self.B[self.known]
-            level = np.maximum(self.totals - own, 0.0) / (self.reached @ self.sums)
-        reached = self.known if self.reached is None else self.reached
-        _begin(self.csr, self.diagonal, self.tied, self.known, reached, self.B, level, X)
+            X[self.reached, :c] = np.maximum(self.totals - own, 0.0) / (self.reached @ self.sums)
+        X[self.known, :c] += self.B[self.known] / self.diagonal[self.known, None]
         return X
 
-    def run(self, X: Floats, enough: float, may_be_slow: bool) -> Status:
-        """Sweep until no row changes by more than is allowed, or than its precision resolves."""
+    def run(self, X: Floats, tol: float, may_be_slow: bool) -> Status:
+        """Sweep until rows change by no more than is allowed or their precision resolves, or one more step surely will.
+
+        The steps in double precision that follow measure what they change: here a good guess is enough.
+        """
         c, changes = self.B.shape[1], []
-        enough = max(enough, _SINGLE if X.dtype == np.float32 else 0.0)
+        enough = max(tol, _SINGLE if X.dtype == np.float32 else 0.0)
         sums = np.zeros(len(X), X.dtype) if self.sums is None else self.sums.astype(X.dtype)
         while self.iterations < self.max_iter:
-            total = np.zeros(c)
+            total, factor = np.zeros(c), np.ones(X.shape[1])
             change = float(_sweep(self.values, *self.csr[1:], self.over, self.known, self.B, X, sums, total))
             self.iterations += 1
             changes.append(change)
             stop = self.monitor(self.iterations, change) if self.monitor is not None else False
-            if change <= enough:
+            expected = change * (change / changes[-2]) if len(changes) > 1 else np.inf
+            if change <= enough or expected <= _SURE * enough:
                 return Status.CONVERGED
             if stop:
                 return stopped(stop)
             if may_be_slow and len(changes) > _LATELY and change > _SLOW * changes[-1 - _LATELY]:
                 return Status.STALLED
-            factor = np.divide(self.totals, total, out=np.ones(c), where=total > 0.0)
-            if np.abs(factor - 1.0).max(initial=0.0) > _EVEN:
-                X[:, :c] *= factor.astype(X.dtype)
+            np.divide(self.totals, total, out=factor[:c], where=total > 0.0)
+            if np.abs(factor - 1.0).max(initial=0.0) > max(_EVEN, _BESIDE * change):
+                X *= factor.astype(X.dtype)
         return Status.MAX_ITER
 
     def end(self, X: Floats, tol: float, status: Status) -> SparseSolution:
@@ -202,78 +204,60 @@ def _mark(indices, indptr, found):
     return new
 
 
-@compiled
-def _begin(csr, diagonal, tied, known, reached, B, level, X):
-    """Make a step from B over d, and a level besides: most rows of B are zero."""
-    (data, indices, indptr), c = csr, B.shape[1]
-    total = np.zeros(c)
-    for i in range(X.shape[0]):
-        if reached[i]:
-            for col in range(c):
-                total[col] = level[col] * tied[i] + (B[i, col] if known[i] else 0.0)
-            for place in range(indptr[i], indptr[i + 1]):
-                j = np.uint32(indices[place])  # an index that cannot be negative
-                if known[j]:
-                    value = data[place] / diagonal[j]
-                    for col in range(c):
-                        total[col] += value * B[j, col]
-            for col in range(c):
-                X[i, col] = total[col] / diagonal[i]
+@compiled(fastmath={"reassoc"}, inline=True)  # terms that are not negative may be added in any order
+def _gather(values, indices, start, stop, X, row):
+    """Set a row to the sum of rows of X, weighted by values; four entries in one go."""
+    row[:] = 0.0
+    for ahead in range(min(start + _AHEAD, len(indices)), min(stop + _AHEAD, len(indices))):
+        fetch_row(X, np.uint32(indices[ahead]))
+    p = start
+    while p + 4 <= stop:
+        v0, v1, v2, v3 = values[p], values[p + 1], values[p + 2], values[p + 3]
+        j0, j1 = np.uint32(indices[p]), np.uint32(indices[p + 1])  # indices that cannot be negative
+        j2, j3 = np.uint32(indices[p + 2]), np.uint32(indices[p + 3])
+        for col in range(len(row)):
+            row[col] += (v0 * X[j0, col] + v1 * X[j1, col]) + (v2 * X[j2, col] + v3 * X[j3, col])
+        p += 4
+    for place in range(p, stop):
+        value, j = values[place], np.uint32(indices[place])
+        for col in range(len(row)):
+            row[col] += value * X[j, col]
 
 
-@compiled
+@compiled(fastmath={"reassoc"})  # terms that are not negative may be added in any order
 def _sweep(values, indices, indptr, over, known, B, X, sums, total):
     """Set each row in turn and add up the sums of the columns; return the largest change over the sum of its row."""
     n, width, c = X.shape[0], X.shape[1], B.shape[1]
-    row, part, worst, entries = np.zeros(width, X.dtype), np.zeros(width, X.dtype), X[0, 0] * 0, len(indices)
+    row, part, worst, zero = np.zeros(width, X.dtype), np.zeros(width, X.dtype), np.zeros(width, X.dtype), X[0, 0] * 0
     for i in range(n):
-        row[:] = 0.0
-        p, end = indptr[i], indptr[i + 1]
-        for ahead in range(min(p + _AHEAD, entries), min(end + _AHEAD, entries)):
-            fetch_row(X, np.uint32(indices[ahead]))
-        while p + 4 <= end:
-            v0, v1, v2, v3 = values[p], values[p + 1], values[p + 2], values[p + 3]
-            j0, j1 = np.uint32(indices[p]), np.uint32(indices[p + 1])  # indices that cannot be negative
-            j2, j3 = np.uint32(indices[p + 2]), np.uint32(indices[p + 3])
-            for col in range(width):
-                row[col] += (v0 * X[j0, col] + v1 * X[j1, col]) + (v2 * X[j2, col] + v3 * X[j3, col])
-            p += 4
-        for place in range(p, end):
-            value, j = values[place], np.uint32(indices[place])
-            for col in range(width):
-                row[col] += value * X[j, col]
+        _gather(values, indices, indptr[i], indptr[i + 1], X, row)
         if known[i]:
             for col in range(c):
                 row[col] += B[i, col]
-        moved = mass = X[i, 0] * 0
+        mass = zero
         for col in range(width):
-            new = row[col] * over[i]
-            moved = max(moved, abs(new - X[i, col]))
-            mass += new
-            part[col] += sums[i] * new
-            X[i, col] = new
-        if moved > worst * mass:
-            worst = moved / mass
+            row[col] *= over[i]
+            mass += row[col]
+        if mass > 0.0:
+            for col in range(width):
+                change = abs(row[col] - X[i, col]) / mass
+                worst[col] = change if change > worst[col] else worst[col]  # quicker than a scalar
+                part[col] += sums[i] * row[col]
+        X[i, :] = row
         if i % 64 == 63 or i == n - 1:  # few terms are added in single precision
             for col in range(c):
                 total[col] += part[col]
             part[:] = 0.0
-    return worst
+    return worst.max()
 
 
 @compiled
 def _step(data, indices, indptr, diagonal, known, B, X, out):
     """Make a step in double precision; return the largest change of an entry over the sum of its row."""
     n, width, c = X.shape[0], X.shape[1], B.shape[1]
-    total, worst, entries = np.zeros(width), 0.0, len(indices)
+    total, worst = np.zeros(width), 0.0
     for i in range(n):
-        total[:] = 0.0
-        for ahead in range(min(indptr[i] + _AHEAD, entries), min(indptr[i + 1] + _AHEAD, entries)):
-            fetch_row(X, np.uint32(indices[ahead]))
-        for place in range(indptr[i], indptr[i + 1]):
-            value, j = data[place], np.uint32(indices[place])
-            for col in range(width):
-                total[col] += value * X[j, col]
+        _gather(data, indices, indptr[i], indptr[i + 1], X, total)
         moved, mass = 0.0, 0.0
         for col in range(c):
             new = (total[col] + (B[i, col] if known[i] else 0.0)) / diagonal[i]

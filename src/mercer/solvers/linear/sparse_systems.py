@@ -22,7 +22,7 @@ from mercer.runtime.compiled import compiled
 from mercer.runtime.tiling import run_tasks, spans, thread_count
 from mercer.solvers.solver import Monitor
 
-__all__ = ["SparseSolution", "cache_rows", "csr_parts", "solve_sparse", "stopped"]
+__all__ = ["SparseSolution", "cache_rows", "csr_parts", "row_sums", "solve_sparse", "stopped"]
 
 _WORTH_THREADS = 1 << 21  # multiplications in a product
 _DIGITS = 1e-5  # of lengths: what a run in single precision gains at most
@@ -213,6 +213,17 @@ class _System:
 def csr_parts(ties: Any) -> tuple[Floats, Any, Any]:
     """Return entries, columns and starts of rows of a csr_array, of the types that the loops are compiled for."""
     return ties.data, ties.indices.astype(np.int32, copy=False), ties.indptr.astype(np.int64, copy=False)
+
+
+def row_sums(X: Floats) -> Floats:
+    """Return the sums of rows, by a product: it is quicker for short ones.
+
+    Examples
+    --------
+    >>> row_sums(np.array([[1.0, 2.0], [0.0, 4.0]]))
+    array([3., 4.])
+    """
+    return X @ np.ones(X.shape[1], X.dtype)
 
 
 def stopped(answer: bool | Status) -> Status:

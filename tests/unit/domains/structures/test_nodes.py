@@ -40,6 +40,17 @@ def test_all_forms_give_the_same_graph(graph):
     assert not network.directed and network.names is None and len(network) == 3
 
 
+def test_what_was_given_never_changes():
+    twice = sp.csr_array((np.array([1.0, 0.0, 2.0, 3.0]), np.array([1, 1, 1, 0]), np.array([0, 3, 4])), shape=(2, 2))
+    for shared in (False, True):
+        given = twice.copy()
+        assert Network.of(given, copy=not shared).adjacency.toarray().tolist() == [[0.0, 3.0], [3.0, 0.0]]
+        assert given.data.tolist() == [1.0, 0.0, 2.0, 3.0] and given.indices.tolist() == [1, 1, 1, 0]
+    sound = sp.csr_array(np.array([[0.0, 2.0], [2.0, 0.0]]))
+    assert not np.shares_memory(Network.of(sound).adjacency.data, sound.data)
+    assert np.shares_memory(Network.of(sound, copy=False).adjacency.data, sound.data)
+
+
 def test_names_are_those_of_the_graph():
     network = Network.of(nx.Graph([("Ann", "Bob"), ("Bob", "Cid")]))
     assert network.names == ("Ann", "Bob", "Cid")

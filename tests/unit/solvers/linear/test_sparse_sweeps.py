@@ -58,6 +58,26 @@ def test_entries_beyond_single_precision():
     assert (np.abs(found.X - expected).max(axis=1) <= 1e-6 * expected.sum(axis=1)).all()
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("alpha", [0.2, 0.6, 0.9])
+def test_a_further_step_changes_no_more_than_was_allowed(seed, alpha):
+    rng = np.random.default_rng(seed)
+    n, c, tol = 2000, 10, 1e-6
+    i, j = rng.integers(0, n, size=(2, 10 * n))
+    T = sp.csr_array((np.ones(10 * n), (i, j)), shape=(n, n))
+    T = sp.csr_array(T + T.T + sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1]))
+    T.setdiag(0.0)
+    T.eliminate_zeros()
+    d = np.asarray(T.sum(axis=1)) / alpha
+    B = np.zeros((n, c))
+    known = rng.permutation(n)[: n // 20]
+    B[known, rng.integers(0, c, size=len(known))] = 1.0
+    found = sweep_sparse(d, T, B, tol=tol, reached=np.ones(n, bool), rate=alpha)
+    assert found.status is Status.CONVERGED and found.residual <= tol  # of the values before the last step
+    further = (B + T @ found.X) / d[:, None]
+    assert (np.abs(further - found.X).max(axis=1) <= tol * further.sum(axis=1)).all()
+
+
 def test_parts_without_labels_stay_zero():
     d, T, B = chain(20)
     T = sp.csr_array(sp.block_diag([T, T]))
@@ -78,7 +98,7 @@ def test_it_ends_when_told_and_where_it_began():
 def test_the_plain_functions(monkeypatch):
     d, T, B = network(30)
     expected = sweep_sparse(d, T, B).X
-    for name in ("_sweep", "_step", "_begin"):
+    for name in ("_sweep", "_step"):
         monkeypatch.setattr(sparse_sweeps, name, getattr(sparse_sweeps, name).py_func)
     assert np.allclose(sweep_sparse(d, T, B).X, expected, rtol=1e-6)
 
