@@ -17,6 +17,7 @@ taken thirty-two at a time with all numbers of a cell in registers; each registe
 
 import numpy as np
 
+from mercer.arrays import Floats, Indices
 from mercer.runtime.compiled import compiled
 
 __all__ = ["goursat"]
@@ -31,7 +32,7 @@ _MOST = 7  # halvings of a piece; beyond, values are near the end of the range o
 _G0, _G1, _G2, _G3, _G4 = (1.0 / (4.0 * (2 * q + 1) * (2 * q + 3)) for q in range(_SIZE - 1))
 
 
-def goursat(D, rows, columns, symmetric, out):
+def goursat(D: Floats, rows: Indices, columns: Indices, symmetric: bool, out: Floats) -> None:
     """Write u at the ends of all pairs of paths; of a symmetric block those on and above the diagonal.
 
     Parameters
