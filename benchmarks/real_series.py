@@ -17,7 +17,6 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
@@ -26,12 +25,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC as TheirSVC
 
 from mercer import SVC
+from mercer.domains import Vectors
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.series.global_alignment import GlobalAlignmentSeries
 from mercer.kernels.series.random_convolutions import RandomConvolutions
 from mercer.kernels.series.signature import Signature
 from mercer.kernels.series.soft_dtw import SoftDTW
 from mercer.kernels.sets.tensor_subspaces import Cumulant
+from mercer.kernels.vectors.pointwise import median_distance
 from mercer.runtime.compiled import compiled
 
 DATA = ("japanese_vowels", "basic_motions", "italy_power", "coffee", "gunpoint", "arrowhead")
@@ -100,8 +101,8 @@ def _warping(x, y):
 
 
 def contenders(X: Series, n: int) -> dict[str, Callable[..., tuple[float, str]]]:
-    start: Any = GlobalAlignmentSeries("median")
-    scale = start.learn(start.pack(X[:n])).length_scale
+    points = Vectors.pack(np.concatenate(X[:n]))
+    scale = median_distance(points) * float(np.sqrt(np.median([len(x) for x in X[:n]])))
     factors = (0.1, 0.2, 0.4, 1.0)
     longest = max(map(len, X))
 
@@ -110,6 +111,7 @@ def contenders(X: Series, n: int) -> dict[str, Callable[..., tuple[float, str]]]
 
     found: dict[str, Callable[..., tuple[float, str]]] = {"summaries, Gaussian": summaries, "warping, nearest": warped}
     found["GlobalAlignmentSeries"] = family([GlobalAlignmentSeries(f * scale) for f in factors])
+    found["GlobalAlignmentSeries('median')"] = family([GlobalAlignmentSeries("median")])
     found["GlobalAlignmentSeries, band"] = family(
         [GlobalAlignmentSeries(f * scale, longest // 2) for f in factors]  # lengths differ by less
         if min(map(len, X)) > longest - longest // 2

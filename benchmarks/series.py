@@ -126,6 +126,14 @@ ROWS: tuple[Row, ...] = (
         fewest=1,
     ),
     Timing(
+        "series-signature-long",
+        "Signature, all orders, long series",
+        Series(60, 275, 3),
+        Series(6, 60, 3),
+        ours=all_orders,
+        fewest=1,
+    ),
+    Timing(
         "series-signature-4",
         "Signature up to order 4",
         Series(1_000, 120, 3),

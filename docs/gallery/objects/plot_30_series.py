@@ -111,7 +111,7 @@ align: GlobalAlignmentSeries = GlobalAlignmentSeries("median")
 align = align.learn(align.pack(series))
 matrices = {
     "means and deviations": Gaussian(0.2)(summaries),
-    "GlobalAlignmentSeries": align.replace(length_scale=0.3 * align.length_scale)(series),
+    "GlobalAlignmentSeries": align(series),
     "Signature(3), running means": Signature(3, length_scale=0.2).normalized()(with_time),
 }
 for name, matrix in matrices.items():

@@ -31,6 +31,7 @@ __all__ = ["GlobalAlignmentSeries"]
 __public__ = __all__
 
 _CELLS = 3e6  # pairs of points that take some 20 milliseconds
+_PLACES = 16  # at which series are compared for their median distance
 _UNIT, _INVERSE = 2.0**512, 2.0**-512  # what an exponent counts
 _HIGH, _LOW = 2.0**256, 2.0**-256  # beyond, a number gets another exponent
 _LOG_UNIT = 512.0 * float(np.log(2.0))
@@ -59,7 +60,8 @@ class GlobalAlignmentSeries(Tiled, DifferentiatedByTiles):
     ----------
     length_scale : float or "median", default 1.0
         l, the distance within which two points are alike. Long series need a larger one than single points: "median"
-        takes the median distance between points of the training series times the root of their median length.
+        takes half the median distance between training series (the root mean square of the distances of points at 16
+        places from begin to end) times the root of their median length.
     band : int or float, optional
         A whole number b >= 1: points are paired only if their numbers differ by less than b. A share b < 1, at least
         1e-6: only if their places, from 0 at the begin of a series to 1 at its end, differ by less than b; then |i - j|
@@ -126,14 +128,17 @@ class GlobalAlignmentSeries(Tiled, DifferentiatedByTiles):
         return f"alignment:series:{self.length_scale!r}:{self.band!r}"
 
     def _learn(self, S: Samples, y: Any = None, weight: Floats | None = None) -> Kernel:
-        """Replace "median" by the median distance of points times the root of the median length."""
+        """Replace "median" by half the median distance of series times the root of the median length."""
         if not isinstance(self.length_scale, str):
             return self
         assert isinstance(S, Sequences)
         weight = np.ones(len(S)) if weight is None else np.asarray(weight, dtype=float)
-        points = Vectors(np.ascontiguousarray(S.values))
-        distance = median_distance(points, np.repeat(weight, S.lengths))
-        return self.replace(length_scale=distance * float(np.sqrt(_median(S.lengths, weight))))
+        shapes = _shapes(S)
+        if np.ptp(shapes[weight > 0.0], axis=0).any():
+            distance = median_distance(Vectors(shapes), weight)
+        else:  # one series, or copies of it: how far its points are apart is all there is
+            distance = median_distance(Vectors(np.ascontiguousarray(S.values)), np.repeat(weight, S.lengths))
+        return self.replace(length_scale=0.5 * distance * float(np.sqrt(_median(S.lengths, weight))))
 
     def _prepare(self, A: Samples) -> Samples:
         """Compare every series with itself, once per collection, where values are normalised."""
@@ -273,6 +278,17 @@ def _too_far(kernel: Kernel) -> str:
         "band of points, and a share must leave a way from the beginning to the end. Use a wider band, or "
         "form='normalised', where such pairs have the value 0."
     )
+
+
+def _shapes(S: Sequences) -> Floats:
+    """Return every series at a few places, divided by the root of their number, so that distances are means."""
+    places = (np.arange(_PLACES) + 0.5) / _PLACES
+    shapes = np.empty((len(S), _PLACES * S.width))
+    for i in range(len(S)):
+        x = S.series(i)
+        at = places * len(x) - 0.5
+        shapes[i] = np.concatenate([np.interp(at, np.arange(len(x)), channel) for channel in x.T])
+    return shapes / np.sqrt(_PLACES)
 
 
 def _median(values: Any, weight: Floats) -> float:

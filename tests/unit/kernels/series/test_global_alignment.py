@@ -171,10 +171,17 @@ def test_tiles_are_small_where_series_are_long():
 
 def test_the_median_is_learned_and_weights_are_copies():
     X = [RNG.normal(size=(length, 2)) for length in (3, 5, 8)]
-    distance = median_distance(Vectors.pack(np.concatenate(X)))
+    places = (np.arange(16) + 0.5) / 16.0
+    shapes = [[np.interp(places * len(x) - 0.5, np.arange(len(x)), c) for c in x.T] for x in X]
+    pairs = [
+        np.sqrt(np.mean(np.sum(np.subtract(shapes[i], shapes[j]) ** 2, axis=0))) for i, j in ((0, 1), (0, 2), (1, 2))
+    ]
     kernel = GlobalAlignmentSeries("median")
     learned = kernel.learn(kernel.pack(X))
-    assert learned.length_scale == pytest.approx(distance * np.sqrt(5.0))
+    assert learned.length_scale == pytest.approx(0.5 * np.median(pairs) * np.sqrt(5.0))
+    alone = 0.5 * median_distance(Vectors.pack(X[1])) * np.sqrt(5.0)
+    for copies, weight in (([X[1]], None), ([X[1], X[1]], None), (X, np.array([0.0, 2.0, 0.0]))):
+        assert kernel.learn(kernel.pack(copies), weight=weight).length_scale == pytest.approx(alone)
     weighted = kernel.learn(kernel.pack(X), weight=np.array([2.0, 0.0, 1.0]))
     assert weighted.length_scale == pytest.approx(kernel.learn(kernel.pack([X[0], X[0], X[2]])).length_scale)
     even = kernel.learn(kernel.pack([X[0], X[1]])).length_scale, kernel.learn(kernel.pack([X[1]])).length_scale
