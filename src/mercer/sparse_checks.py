@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["compressed_fault", "sparse_fault", "used_columns"]
+__all__ = ["compressed_fault", "sparse_fault", "used_columns", "without_unused"]
 
 _FEW = 2**16  # columns, for each of which products keep a few bytes, whether it is used or not
 
@@ -39,6 +39,19 @@ def used_columns(X: Any, Z: Any) -> tuple[Any, Any, Any]:
 
     left = narrow(X)
     return left, left if Z is X else narrow(Z), used
+
+
+def without_unused(X: Any) -> Any:
+    """Return a matrix without the columns in which it has no entry, if it is sparse and most of them have none.
+
+    Distances and lengths of rows are the same.
+
+    Examples
+    --------
+    >>> without_unused(sp.csr_array(([2.0], ([0], [10**9 - 1])), shape=(1, 10**9))).toarray()
+    array([[2.]])
+    """
+    return used_columns(X, X)[0] if sp.issparse(X) else X
 
 
 def compressed_fault(pointers: Any, indices: Any, count: int, lines: int, width: int) -> str | None:

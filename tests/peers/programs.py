@@ -107,6 +107,14 @@ def grakel():
         "VertexHistogram": (lambda: theirs.VertexHistogram(), lambda: K.VertexHistogram()),
         "ShortestPath": (lambda: theirs.ShortestPath(), lambda: K.ShortestPath()),
         "WeisfeilerLehman": (lambda: theirs.WeisfeilerLehman(n_iter=2), lambda: K.WeisfeilerLehman(2)),
+        "RandomWalk": (
+            lambda: theirs.RandomWalk(lamda=0.01, method_type="baseline"),
+            lambda: K.RandomWalk(0.01, labels=False),
+        ),
+        "RandomWalkLabeled": (
+            lambda: theirs.RandomWalkLabeled(lamda=0.01, method_type="baseline"),
+            lambda: _WithUnlikePairs(K.RandomWalk(0.01)),
+        ),
     }
 
     def compare(name):
@@ -114,6 +122,17 @@ def grakel():
         np.testing.assert_allclose(kernel()(_graphs(ours)), reference().fit_transform(given), rtol=1e-9)
 
     return {name: outcome(lambda name=name: compare(name)) for name in pairs}
+
+
+class _WithUnlikePairs:
+    """Walks of no step also from pairs of nodes whose labels differ, which GraKeL counts and mercer does not."""
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+
+    def __call__(self, graphs):
+        pairs = np.multiply.outer(*[[len(graph) for graph in graphs]] * 2)
+        return self.kernel(graphs) + pairs - K.VertexHistogram()(graphs)
 
 
 def _graphs(graphs):

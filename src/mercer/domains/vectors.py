@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from mercer.arrays import Floats, Indices
+from mercer.budget import Memory, Plan
 from mercer.domains.samples import Samples
 from mercer.errors import DomainError, DomainTypeError
 from mercer.numerics.operands import row_products
@@ -27,6 +28,7 @@ __public__ = ["Vectors"]
 Matrix: TypeAlias = NDArray[Any] | sp.csr_array
 
 _KEPT = (np.dtype(np.float64), np.dtype(np.float32))
+_UNNOTICED = 1 << 26  # bytes that no budget is asked for
 _CHUNK = 1 << 16  # numbers converted at a time when float32 is summed in float64
 _ACCEPTED = "Vectors are a two-dimensional table of finite real numbers, one row per sample."
 _ADVICE = {
@@ -173,6 +175,20 @@ class Vectors(Samples):
         chosen = self.X[:, positions]
         chosen.sort_indices()
         return Vectors(chosen, names)
+
+    def dense(self) -> NDArray[Any]:
+        """The numbers as a dense array; sparse rows that do not fit in memory so are refused."""
+        if isinstance(self.X, np.ndarray):
+            return self.X
+        self.require_columns(len(self), "samples as a dense array")
+        return self.X.toarray()
+
+    def require_columns(self, count: int, what: str, *options: str, memory: Memory = None) -> None:
+        """Refuse sparse rows of which so many arrays of a number for each column, used or not, do not fit in memory."""
+        size = 8 * count * self.width
+        if self.is_sparse and size > _UNNOTICED:
+            options = ("fewer columns, numbered from 1 without gaps", *options)
+            Plan(f"{len(self)} samples of {self.width} columns", {what: size}, options).require(memory)
 
     def with_dtype(self, dtype: DTypeLike) -> Vectors:
         """The same numbers as float32 or float64."""

@@ -303,8 +303,9 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):
             raise AttributeError(f"{name} exists only after fit with kernel=Linear()")
         if isinstance(self.expansion_, FeatureExpansion):
             return self.expansion_.weights.T
-        samples = cast(Vectors, self.expansion_.samples)
-        return np.asarray(samples.X.T @ self.expansion_.coef).T
+        samples, coef = cast(Vectors, self.expansion_.samples), self.expansion_.coef
+        samples.require_columns(3 * coef.size // len(coef), "weights of the columns", memory=self.memory)
+        return np.asarray(samples.X.T @ coef).T
 
     # steps --------------------------------------------------------------------------------------------
 

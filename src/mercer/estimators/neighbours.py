@@ -29,6 +29,7 @@ from mercer.gram.gram import Cross
 from mercer.kernels import Cauchy, Exponential, Gaussian, Kernel, Linear, Matern, Precomputed, RationalQuadratic
 from mercer.kernels.kernel import overflow_error
 from mercer.runtime.tiling import Stopped, run_tasks, spans, thread_count
+from mercer.sparse_checks import without_unused
 
 __all__ = ["Neighbours", "affinities", "find_neighbours", "given_graph", "graph_samples", "held_gram", "neighbours_of"]
 
@@ -254,6 +255,7 @@ def _euclidean(kernel: Kernel, S: Samples) -> tuple[Any, float] | None:
 
 
 def _by_trees(X: Any, count: int, resources: Resources) -> tuple[Indices, Floats]:
+    X = without_unused(X)
     n = X.shape[0]
     largest = float(abs(X).max()) if X.shape[1] else 0.0
     size = 2.0 ** np.frexp(largest)[1] if largest > 1e100 or 0.0 < largest < 1e-100 else 1.0  # squares would overflow

@@ -214,7 +214,7 @@ def polynomials(S: Samples, order: int) -> Floats:
     """
     if not isinstance(S, Vectors):
         return np.ones((len(S), min(order, 1)))
-    X = S.X if isinstance(S.X, np.ndarray) else S.X.toarray()
+    X = S.dense()
     X = np.asarray(X, dtype=float) / max(1.0, float(np.abs(X).max(initial=0.0)))
     columns = range(X.shape[1])
     chosen = [c for degree in range(order) for c in combinations_with_replacement(columns, degree)]

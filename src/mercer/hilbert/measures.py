@@ -310,7 +310,7 @@ def _table(measure: Measure) -> tuple[Floats, Floats]:
     """Return the points of one factor as a dense table, and their weights."""
     S, weights = measure.nodes(Linear())
     assert isinstance(S, Vectors)
-    return (S.X if isinstance(S.X, np.ndarray) else S.X.toarray()), weights
+    return S.dense(), weights
 
 
 def _grid(factors: list[tuple[Floats, Floats]], measure: Measure) -> tuple[Floats, Floats]:

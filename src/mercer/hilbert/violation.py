@@ -292,7 +292,7 @@ class _Space:
 
     @classmethod
     def of(cls, S: Vectors) -> _Space:
-        X = np.asarray(S.X if isinstance(S.X, np.ndarray) else S.X.toarray(), dtype=np.float64)
+        X = np.asarray(S.dense(), dtype=np.float64)
         require_squares(X, "X")
         spread = X.std(axis=0)
         fallback = max(float(spread.max()), 1e-3 * float(np.abs(X).max()), 1e-300)
@@ -423,7 +423,7 @@ def _fewer(search: _Search, S: Samples, found: Definiteness) -> tuple[Samples, D
 def _raw(S: Samples) -> Any:
     """Return samples as a user would give them, where they have such a form."""
     if isinstance(S, Vectors):
-        return np.asarray(S.X if isinstance(S.X, np.ndarray) else S.X.toarray())
+        return np.asarray(S.dense())
     if isinstance(S, Strings):
         sequences: list[Any] = [S.symbols(i) for i in range(len(S))]
         letters = all(isinstance(symbol, str) and len(symbol) == 1 for one in sequences for symbol in one)

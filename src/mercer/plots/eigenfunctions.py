@@ -102,7 +102,7 @@ class EigenfunctionsDisplay:
         Integer(1).check("count", count, cls)
         resolution = (400 if S.width == 1 else 80) if resolution is None else resolution
         Integer(2).check("resolution", resolution, cls)
-        points = S.X if isinstance(S.X, np.ndarray) else S.X.toarray()
+        points = S.dense()
         heavy = expansion.weights > _HEAVY * expansion.weights.max()
         grid = tuple(
             np.linspace(low, high, resolution) for low, high in _region(region, np.asarray(points[heavy], float))

@@ -122,7 +122,7 @@ class KernelProfileDisplay:
         S = samples_of(estimator, X)
         if not isinstance(S, Vectors):
             raise _not_vectors(kernel)
-        dense = np.asarray(S.X if isinstance(S.X, np.ndarray) else S.X.toarray(), dtype=float)
+        dense = np.asarray(S.dense(), dtype=float)
         mean = dense.mean(axis=0)
         _, sizes, axes_of_data = np.linalg.svd(dense - mean, full_matrices=False)
         deviation = sizes[0] / np.sqrt(len(dense)) if sizes[0] > 0 else 1.0

@@ -10,6 +10,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import scipy.sparse as sp
 
 from mercer import domains  # whose names are imported when they are used
 from mercer.constraints import is_real
@@ -134,8 +135,16 @@ def _named_values(X: Any, S: Samples | None) -> Iterator[tuple[Any, Any]]:
         yield from enumerate(X.T)
     elif isinstance(S, Vectors):
         names = S.names or range(S.width)
+        first = S.X if isinstance(S.X, np.ndarray) else _first_columns(S.X, min(S.width, MOST_COLUMNS))
         for place, name in zip(range(min(S.width, MOST_COLUMNS)), names, strict=False):
-            yield name, S.X[:, place] if isinstance(S.X, np.ndarray) else S.X[:, [place]].toarray()[:, 0]
+            yield name, first[:, place] if isinstance(first, np.ndarray) else first[:, [place]].toarray()[:, 0]
+
+
+def _first_columns(X: Any, count: int) -> sp.csc_array:
+    """Return some columns of a CSR matrix; to slice it takes memory for every column, used or not."""
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    kept = X.indices < count
+    return sp.csc_array((X.data[kept], (rows[kept], X.indices[kept])), shape=(X.shape[0], count))
 
 
 def _column(name: Any, values: Any, is_read: bool) -> ColumnFacts:

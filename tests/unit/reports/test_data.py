@@ -1,5 +1,7 @@
 """Facts about data."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -69,6 +71,17 @@ def test_sparse_and_wide_data():
     assert len(facts.columns) == 40
     assert facts.more_columns == 20
     assert facts.duplicates == 0
+
+
+def test_columns_without_entries_take_neither_time_nor_memory():
+    X = sp.csr_array((np.arange(1.0, 7.0), ([0, 1, 2, 3, 4, 5], [0, 0, 0, 1, 1, 10**8 - 1])), shape=(6, 10**8))
+    facts_of(KernelRidge(Linear()), X, rng.normal(size=6))
+    tracemalloc.start()
+    facts = facts_of(KernelRidge(Linear()), X, rng.normal(size=6))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5 * 10**7  # a number for each column would take sixteen times as much
+    assert facts.n_columns == 10**8 and not facts.columns[0].is_constant and facts.columns[2].is_constant
 
 
 def test_strings():

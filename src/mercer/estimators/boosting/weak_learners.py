@@ -501,5 +501,4 @@ def as_learner(given: Any) -> WeakLearner:
 def numbers_of(S: Samples) -> Floats:
     """Return the numbers of vectors as a dense array."""
     assert isinstance(S, Vectors)
-    X: Any = S.X
-    return X.toarray() if S.is_sparse else np.asarray(X)
+    return np.asarray(S.dense())

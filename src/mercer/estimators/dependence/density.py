@@ -20,6 +20,7 @@ from mercer.estimators.fits import fitting
 from mercer.gram import Expansion
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.kernel import log_integral
+from mercer.sparse_checks import without_unused
 
 __all__ = ["ParzenDensity"]
 __public__ = __all__
@@ -139,10 +140,10 @@ def scott(S: Samples, w: Floats) -> Kernel:
     assert isinstance(S, Vectors)
     p = w / w.sum()
     unit = np.ldexp(1.0, np.frexp(S.largest)[1] - 1) if not 1e-100 < S.largest < 1e100 else 1.0  # squares stay in range
-    X = S.X.astype(float) / unit
+    X = without_unused(S.X).astype(float) / unit
     mean = np.asarray(p @ X).ravel()
     second = np.asarray(p @ (sp.csr_array(X).power(2) if sp.issparse(X) else X**2)).ravel()
-    variance = float(np.mean(np.maximum(second - mean**2, 0.0)))
-    if not variance > 1e-14 * float(np.mean(second)):
+    variance = float(np.sum(np.maximum(second - mean**2, 0.0))) / S.width
+    if not variance > 1e-14 * float(np.sum(second)) / S.width:
         return Gaussian(1.0)
     return Gaussian(np.sqrt(variance) * unit * w.sum() ** (-1.0 / (S.width + 4)))

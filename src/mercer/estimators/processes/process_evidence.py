@@ -496,4 +496,4 @@ class MeanFunctions:
 
 def _columns(X: Any, S: Samples) -> Floats:
     T = S if isinstance(S, Vectors) else Vectors.pack(X)
-    return np.asarray(T.X if isinstance(T.X, np.ndarray) else T.X.toarray(), dtype=np.float64)
+    return np.asarray(T.dense(), dtype=np.float64)

@@ -26,6 +26,7 @@ from mercer.kernels.kernel import fill, offers, overflow_error, pullback
 from mercer.kernels.protocols import Differentiable
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
 from mercer.runtime.tiling import run_tasks, spans
+from mercer.sparse_checks import without_unused
 from mercer.spec import free_names
 
 __all__ = [
@@ -540,8 +541,9 @@ def _places(S: Samples) -> Floats:
     """Numbers that distinguish samples, whatever their order; for other samples than vectors the order itself."""
     if not isinstance(S, Vectors):
         return -np.arange(len(S), dtype=float)
-    direction = np.random.default_rng(0).normal(size=S.width)
-    return np.asarray(S.X @ direction, dtype=float)
+    X = without_unused(S.X)
+    direction = np.random.default_rng(0).normal(size=X.shape[1])
+    return np.asarray(X @ direction, dtype=float)
 
 
 def _back(L: CholeskyFactor, V: Floats) -> Floats:

@@ -38,6 +38,7 @@ __all__ = ["Lasso", "LassoPath", "SparseRegressor", "lasso_path"]
 __public__ = ["Lasso", "LassoPath", "lasso_path"]
 
 SOLVERS = ("coordinate_descent", "lars", "linear_program")
+_COLUMN_ARRAYS = 8  # of one number for each column, in a design of sparse columns and a fit
 
 
 class SparseRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
@@ -236,7 +237,9 @@ def lasso_plan(what: str, n: int, d: int, solver: str | None) -> Plan:
 def columns_of(estimator: Any, S: Any, w: Floats) -> Design:
     """Return the weighted, centred columns of vectors; their squares must be finite."""
     assert isinstance(S, Vectors)
-    if not S.is_sparse:
+    if S.is_sparse:
+        S.require_columns(_COLUMN_ARRAYS, "weights of the columns", memory=estimator.memory)
+    else:
         estimator.memory_plan(len(S), S.width).require(estimator.memory)
     with np.errstate(over="ignore", invalid="ignore"):
         design = design_of(S.X, w, estimator.fit_intercept)

@@ -494,8 +494,7 @@ def independent(border: Floats) -> Floats:
 def numbers(S: Samples) -> Floats:
     """Vectors as a dense array of float64, (n, d)."""
     assert isinstance(S, Vectors)
-    X: Any = S.X
-    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+    return np.asarray(S.dense(), dtype=np.float64)
 
 
 def column(S: Samples) -> Floats:

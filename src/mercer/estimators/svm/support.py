@@ -182,6 +182,7 @@ class SupportVectorMachine(KernelEstimator):
             raise AttributeError("coef_ exists only after fit with kernel=Linear()")
         coef = self.expansion_.coef
         samples = cast(Vectors, self.expansion_.samples)
+        samples.require_columns(3 * coef.size // len(coef), "weights of the columns", memory=self.memory)
         weights = np.array(np.asarray(samples.X.T @ coef.reshape(len(coef), -1)).T)
         weights.flags.writeable = False  # computed at each call: what is written to it would be lost
         return weights

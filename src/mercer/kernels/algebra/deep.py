@@ -184,4 +184,4 @@ class Deep(Tiled, DifferentiatedByTiles):
 
 def _rows(A: Samples) -> Floats:
     assert isinstance(A, Vectors)
-    return np.asarray(A.X if isinstance(A.X, np.ndarray) else A.X.toarray(), dtype=float)
+    return np.asarray(A.dense(), dtype=float)

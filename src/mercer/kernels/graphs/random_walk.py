@@ -177,14 +177,14 @@ class RandomWalk(CommonWalks):
     -----
     Domain Graphs; walks follow the direction of arcs. The definition is the sum above, from walks of no step on, with
     one for every node at which a walk may begin or end: no division by numbers of nodes, no walk left out. It is that
-    of Gaertner, Flach and Wrobel (2003), and of GraKeL as far as that converges: its fast method for the
-    exponential kind takes the eigenvectors of a general solver as orthonormal, which those of a repeated eigenvalue
-    are not, and is some percent off for molecules with symmetries; its geometric one ends after 20 steps. Features
-    are the weighted sums of walks by their labels, without end; no free parameter, since the decay has an end that
-    depends on the graphs. Positive definite of order 0 by its features; neither strict nor universal, since different
-    graphs may have the same walks; not bounded (``.normalized()`` removes that). An empty graph has k = 0. Cost O(n
-    M' + n' M) for a pair and each of some 15 steps, for n and n' nodes, M and M' arcs; "spectral" O(n n') for a pair;
-    "direct" O(n^3 n'^3).
+    of Gaertner, Flach and Wrobel (2003), and of GraKeL but for three things. GraKeL adds one for every pair of nodes
+    with different labels; its fast method for the exponential kind takes the eigenvectors of a general solver as
+    orthonormal, which those of a repeated eigenvalue are not, and is some percent off for molecules with symmetries;
+    its geometric one ends after 20 steps. Features are the weighted sums of walks by their labels, without end; no
+    free parameter, since the decay has an end that depends on the graphs. Positive definite of order 0 by its
+    features; neither strict nor universal, since different graphs may have the same walks; not bounded
+    (``.normalized()`` removes that). An empty graph has k = 0. Cost O(n M' + n' M) for a pair and each of some 15
+    steps, for n and n' nodes, M and M' arcs; "spectral" O(n n') for a pair; "direct" O(n^3 n'^3).
 
     Examples
     --------

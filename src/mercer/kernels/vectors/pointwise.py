@@ -22,11 +22,13 @@ from mercer.kernels.comparison import Base, Comparison, Path, View
 from mercer.kernels.kernel import Kernel, Tiled
 from mercer.kernels.protocols import Pullback
 from mercer.kernels.vectors import profiles
+from mercer.sparse_checks import without_unused
 from mercer.spec import free_values
 
 __public__ = ["Gaussian"]
 
 LENGTH_SCALE = Positive(vector=True, words=("columns", "median"))
+_LENGTHS = 12  # arrays of one number for each column while lengths are found and become a tuple
 _BLOCK = 2**14  # rows of a stream that are read together
 _DIGITS = 9  # of lengths per column: the order of a sum, or weights instead of copies, must not show
 MEDIAN_ROWS = 1000  # the median distance is exact up to this many rows, and over as many chosen ones beyond
@@ -319,7 +321,7 @@ class DotProduct(OneBase, DifferentiatedByTiles, DifferentiatedInInputs):
 def dense(A: Samples) -> Floats:
     """Return vectors as a dense float64 array."""
     assert isinstance(A, Vectors)
-    return np.asarray(A.X if isinstance(A.X, np.ndarray) else A.X.toarray(), dtype=float)
+    return np.asarray(A.dense(), dtype=float)
 
 
 def centred(A: Samples, B: Samples) -> tuple[Floats, Floats, Floats]:
@@ -362,9 +364,9 @@ def median_distance(S: Vectors, weight: Floats | None = None) -> float:
 
 def spaced_rows(S: Vectors, w: Floats, count: int) -> Indices:
     """Return rows by their place along a fixed direction, evenly in weight; one of much weight comes several times."""
-    direction = np.random.default_rng(0).normal(size=S.width)
-    parts = S.tiles(_BLOCK) if S.is_streamed else (S,)
-    place = np.argsort(np.concatenate([np.asarray(part.X @ direction) for part in parts]), kind="stable")
+    parts: list[Any] = [part.X for part in S.tiles(_BLOCK)] if S.is_streamed else [without_unused(S.X)]
+    direction = np.random.default_rng(0).normal(size=parts[0].shape[1])
+    place = np.argsort(np.concatenate([np.asarray(part @ direction) for part in parts]), kind="stable")
     level = np.cumsum(w[place]) / w.sum()
     return place[np.searchsorted(level, (np.arange(count) + 0.5) / count)]
 
@@ -375,6 +377,7 @@ def column_lengths(S: Vectors, weight: Floats | None = None) -> float | tuple[fl
     With them a Gaussian is scikit-learn's, with gamma="scale", of standardised columns. Of columns that are constant,
     but for rounding, the standard deviation counts as 1. One column gives a number.
     """
+    S.require_columns(_LENGTHS, "length scale of each column", "kernel=Gaussian('median')")
     w = np.ones(len(S)) if weight is None else np.asarray(weight, dtype=float)
     w = w / w.sum()
     size = S.largest or 1.0  # squares must not overflow

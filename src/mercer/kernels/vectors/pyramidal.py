@@ -106,7 +106,7 @@ class Pyramidal(Kernel, Featured, Differentiated, DifferentiatedInInputs):
 
     def _images(self, A: Samples, dtype: Any = None) -> Floats:
         assert isinstance(A, Vectors)
-        X = A.X if isinstance(A.X, np.ndarray) else A.X.toarray()
+        X = A.dense()
         return np.ascontiguousarray(X, dtype=dtype).reshape(len(A), *map(int, self.shape))
 
     def block(self, A: Samples, B: Samples) -> Floats:

@@ -170,7 +170,7 @@ class Anova(Kernel, Featured, Differentiated, DifferentiatedInInputs):
             raise self._lacks("a finite feature map")
         count = self.feature_count(A) or 0
         require_few(self, count)
-        X = A.X if isinstance(A.X, np.ndarray) else A.X.toarray()
+        X = A.dense()
         return _subset_products(X, int(self.degree)), None
 
     def _feature_count(self, A: Samples) -> int | None:
@@ -284,7 +284,7 @@ class AllSubsets(Kernel, Featured, Differentiated, DifferentiatedInInputs):
                 "degree."
             )
         F = np.ones((len(A), 1), A.X.dtype)
-        X = A.X if isinstance(A.X, np.ndarray) else A.X.toarray()
+        X = A.dense()
         with np.errstate(over="ignore"):
             for i in range(A.width):
                 F = np.hstack([F, F * X[:, i : i + 1]])
