@@ -31,6 +31,7 @@ from mercer.domains import (
     Trees,
     Vectors,
 )
+from mercer.errors import DomainError
 from mercer.estimators import SVC, KernelRidge, LinearSVC
 from mercer.gram import Dense, Tiles
 from mercer.kernels import (
@@ -133,7 +134,7 @@ def _samples(domain: type) -> list[Any]:
     X = np.random.default_rng(0).uniform(0.1, 1.0, size=(ROWS, 4))
     if domain is Vectors:
         sparse = sp.csr_array(np.where(X > 0.5, X, 0.0))
-        return [X, X.astype(np.float32), sparse, sparse.astype(np.float32)]
+        return [X, X.astype(np.float32), sparse, sparse.astype(np.float32), X[:, :2]]
     if domain is Texts:
         return [[f"The cat sat on mat {i}. It slept {i % 3} hours." for i in range(ROWS)]]
     if domain is Strings:
@@ -147,7 +148,7 @@ def _samples(domain: type) -> list[Any]:
     if domain is Similarities:
         return [X @ X.T]
     if domain in (Sets, Sequences):
-        return [[X[i : i + 2] for i in range(ROWS - 2)]]
+        return [[X[i : i + 2] for i in range(ROWS - 2)], [np.sort(X[i : i + 2, :2]) for i in range(ROWS - 2)]]
     if domain is Distributions:
         return [[(row, np.eye(4)) for row in X]]
     if domain is Systems:
@@ -175,8 +176,8 @@ def _kernel_jobs() -> Iterator[tuple[str, Any]]:
         kernel = member(row.cls)
         if kernel is None or not isinstance(kernel.domain, type) or kernel.domain in (Frames, Pairs):
             continue
-        for X in _samples(kernel.domain):
-            yield row.name, lambda kernel=kernel, X=X: _try_kernel(kernel, X)
+        if forms := _samples(kernel.domain):
+            yield row.name, lambda kernel=kernel, forms=forms: _try_forms(kernel, forms)
     many = np.random.default_rng(1).normal(size=(400, 4))  # more than one tile
     for X in (many, many.astype(np.float32), sp.csr_array(np.where(many > 1.0, many, 0.0))):
         yield "several tiles", lambda X=X: (Gaussian(1.0)(X), Gaussian((1.0, 2.0, 1.0, 1.0))(X))
@@ -221,6 +222,18 @@ def _structure_jobs() -> Iterator[tuple[str, Any]]:
     yield "HiddenMarkov", lambda: _try_kernel(HiddenMarkov(hidden, "ab"), words)
     yield "PairHiddenMarkov", lambda: _try_kernel(PairHiddenMarkov(hidden, "ab"), words)
     yield "HiddenTree", lambda: _try_kernel(HiddenTree((-1, 0, 0), *hidden, alphabet="ab"), ["ab", "ba"])
+
+
+def _try_forms(kernel: Kernel, forms: list[Any]) -> None:
+    """Try all forms of the data; some kernels take no zeros, or only two columns, but each takes one of them."""
+    refused = []
+    for X in forms:
+        try:
+            _try_kernel(kernel, X)
+        except DomainError as error:
+            refused.append(error)
+    if len(refused) == len(forms):
+        raise refused[0]
 
 
 def _try_kernel(kernel: Kernel, X: Any) -> None:
