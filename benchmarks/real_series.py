@@ -5,7 +5,8 @@ choice, fit and prediction. Channels are scaled to unit variance over the traini
 length scales, out of which five folds of the training part choose. Signatures see the time as one more channel and
 series that begin at the origin, since they do not see where a series lies; they are normalised. Beside them a machine
 with a Gaussian kernel on the mean and the deviation of every channel and of its increments (C and width chosen alike),
-and the nearest neighbour by dynamic time warping. The folder of the data is named by the environment variable
+and the nearest neighbour by dynamic time warping. For *levels too* the folds choose whether random convolutions see
+series standardised, each by itself, or as they are. The folder of the data is named by the environment variable
 MERCER_DATA.
 """
 
@@ -100,7 +101,7 @@ def _warping(x, y):
     return table[-1, -1]
 
 
-def contenders(X: Series, n: int) -> dict[str, Callable[..., tuple[float, str]]]:
+def contenders(X: Series, n: int, seed: int = 0) -> dict[str, Callable[..., tuple[float, str]]]:
     points = Vectors.pack(np.concatenate(X[:n]))
     scale = median_distance(points) * float(np.sqrt(np.median([len(x) for x in X[:n]])))
     factors = (0.1, 0.2, 0.4, 1.0)
@@ -121,7 +122,10 @@ def contenders(X: Series, n: int) -> dict[str, Callable[..., tuple[float, str]]]
     cost = float(np.median([len(x) for x in X[:n]]))  # of squared units, about one a point
     found["SoftDTW(0)"] = family([SoftDTW(0.0, f * cost) for f in (0.01, 0.1, 1.0)])
     found["SoftDTW(1)"] = family([SoftDTW(1.0, f * cost) for f in (0.01, 0.1, 1.0)])
-    found["RandomConvolutions"] = family([RandomConvolutions(2000)])
+    found["RandomConvolutions"] = family([RandomConvolutions(2000, random_state=seed)])
+    found["RandomConvolutions, levels too"] = family(
+        [RandomConvolutions(2000, standardise=flag, random_state=seed) for flag in (True, False)]
+    )
     spans = [np.linalg.norm(np.diff(x, axis=0), axis=1).sum() for x in X[:n]]
     unit = float(np.median(spans))
     for depth in (2, 3, 4, 5):
@@ -147,19 +151,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=list(DATA))
     parser.add_argument("--only", default="", help="contenders whose names contain this")
+    parser.add_argument("--draws", type=int, default=1, help="of the patterns of RandomConvolutions")
     given = parser.parse_args()
-    print(f"{'data':18}{'contender':30}{'accuracy':>9}{'seconds':>9}  chosen")
+    print(f"{'data':18}{'contender':32}{'accuracy':>9}{'spread':>8}{'seconds':>9}  chosen")
     for name in given.names:
         X, y, n = read(name)
         for who, predict in contenders(X, n).items():
             if given.only not in who:
                 continue
-            began = time.process_time()
+            draws = given.draws if who.startswith("RandomConvolutions") else 1
+            began, found, told = time.process_time(), [], ""
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                accuracy, told = predict(X, y, n)
-            taken = time.process_time() - began
-            print(f"{name:18}{who:30}{100.0 * accuracy:9.1f}{taken:9.1f}  {told}", flush=True)
+                for seed in range(draws):
+                    accuracy, told = (contenders(X, n, seed)[who] if seed else predict)(X, y, n)
+                    found.append(100.0 * accuracy)
+            taken = (time.process_time() - began) / draws
+            spread = f"{np.std(found):8.1f}" if draws > 1 else " " * 8
+            print(f"{name:18}{who:32}{np.mean(found):9.1f}{spread}{taken:9.1f}  {told}", flush=True)
 
 
 if __name__ == "__main__":
