@@ -26,8 +26,14 @@ GALLERY = sorted((DOCS / "gallery").rglob("plot_*.py"))
 LONG = {
     "plot_07_error_distribution",
     "plot_11_virtual_support_vectors",
+    "plot_13_co2",
+    "plot_15_mixture_of_processes",
     "plot_21_reduced_set",
+    "plot_27_nodes",
+    "plot_34_persistence",
+    "plot_51_fast_gauss",
     "plot_55_criteria",
+    "plot_58_processes_that_change",
     "plot_68_networks",
 }
 INCLUDE = re.compile(r"```\{include\} (\S+)\n:start-after: \"(.+)\"\n:end-before: \"(.+)\"\n```")
