@@ -293,7 +293,7 @@ def _of_links(request: Request, estimator: Any, data: Dataset) -> Problem:
             "which is the target. Write for example --links from,to."
         )
     usable_columns(data, columns)  # which names those that the file lacks
-    links = posed(estimator, data, columns, request.nodes)[0]
+    links = posed(estimator, data, columns, request.nodes)
     y = np.ones(links.n)
     if request.target is not None:
         y = links.table.split_target(request.target, unknown=True)[1]

@@ -20,6 +20,7 @@ from mercer.cli.fit_outcome import Outcome
 from mercer.cli.inputs import Problem, is_known, kernel_read, samples, usable_columns
 from mercer.cli.score_lines import Checked, cross_validated, said, scores, splits, weighted
 from mercer.cli.tables.bags import Bags
+from mercer.cli.tables.links import Links, fitted, held_out_scores
 from mercer.cli.terminal import Terminal
 from mercer.domains import Samples
 from mercer.errors import TimeBudgetError
@@ -145,23 +146,21 @@ def tagged(request: Any, problem: Problem, estimator: Any, clock: Clock, termina
 
 def linked(request: Any, problem: Problem, estimator: Any, clock: Clock, terminal: Terminal) -> Outcome:
     """Fit link propagation to pairs of nodes, and judge it by pairs that are left out."""
-    module, y = importlib.import_module("mercer.cli.tables.links"), problem.y
-    data: Any = problem.data
-    assert y is not None
-    links, X = module.posed(estimator, data.table, data.columns, request.nodes)
+    links, y = problem.data, problem.y
+    assert isinstance(links, Links) and y is not None
     seen = np.unique(y[~np.isnan(y)])
     found, method = {}, "not validated"
     if len(seen) < 2:
         method += ", since all pairs have the same number"
     elif request.folds >= 2 and problem.n >= 2 * request.folds:
         with terminal.progress(f"{request.folds} folds") as bar:
-            budgeted = _budgeted(estimator, request, clock)
-            found = module.held_out_scores(budgeted, links, X, y, request.folds, bar)
+            found = held_out_scores(_budgeted(estimator, request, clock), links, y, request.folds, bar)
         method = f"pairs left out, {request.folds}-fold"
     with terminal.progress("fitting"):
-        module.fitted(_budgeted(estimator, request, clock), links, X, links.known(y))
-    steps = [] if X is not None else ["nodes are alike where a link with a positive number joins them"]
-    return Outcome(estimator, X, y, "regression", found, method, steps)
+        fitted(_budgeted(estimator, request, clock), links, links.known(y))
+    alike = "nodes are alike where a link with a positive number joins them"
+    steps = [] if links.attributes is not None else [alike]
+    return Outcome(estimator, links.attributes, y, "regression", found, method, steps)
 
 
 def _found(estimator: Any, task: str | None, y: Any, checked: Checked, metric: str | None) -> dict[str, float]:

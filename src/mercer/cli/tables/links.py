@@ -43,6 +43,8 @@ class Links(Dataset):
         The nodes of the first column, and of the second; the same where links are within one set of nodes.
     ends : (n, 2) array of int
         The places of the nodes of each pair.
+    attributes : (m, d) array, optional
+        Numbers of the nodes of the first column.
     """
 
     kind: ClassVar[str] = "links"
@@ -51,6 +53,7 @@ class Links(Dataset):
     rows: tuple[str, ...]
     others: tuple[str, ...]
     ends: Indices
+    attributes: Floats | None = None
 
     @classmethod
     def of(
@@ -115,24 +118,21 @@ class Links(Dataset):
         """Return what is known as a sparse matrix, of all pairs or of some; a pair without direction counts in both."""
         index = np.arange(self.n) if some is None else rows_of(some, self.n)
         index = index[~np.isnan(values[index])]
+        i, j = self.ends[index].T
         if self.within:
-            index = np.append(index, index)
-        (i, j), v = self.ends[index].T, values[index]
-        if self.within:
-            half = len(index) // 2
-            i, j = np.append(i[:half], j[half:]), np.append(j[:half], i[half:])
+            i, j, index = np.append(i, j), np.append(j, i), np.append(index, index)
         order = np.lexsort((index, j, i))  # of a pair that is listed twice the last one counts
         last = np.append((np.diff(i[order]) != 0) | (np.diff(j[order]) != 0), True)[: len(order)]
         kept = order[last]
-        return sp.csr_array((v[kept], (i[kept], j[kept])), shape=(len(self.rows), len(self.others)))
+        return sp.csr_array((values[index[kept]], (i[kept], j[kept])), shape=(len(self.rows), len(self.others)))
 
     def _summary(self) -> str:
         nodes = f"{len(self.rows)} nodes" if self.within else f"{len(self.rows)} and {len(self.others)} nodes"
         return f", pairs of {nodes}"
 
 
-def posed(estimator: Any, table: Dataset, columns: Sequence[str], nodes: Path | None) -> tuple[Links, Floats | None]:
-    """Return the pairs, and the attributes of their row nodes if there is a table of these."""
+def posed(estimator: Any, table: Dataset, columns: Sequence[str], nodes: Path | None) -> Links:
+    """Return the pairs, with the attributes of the nodes of the first column if there is a table of these."""
     if not isinstance(estimator, mercer.estimators.LinkPropagation):
         given = "No --estimator" if estimator is None else type(estimator).__name__
         raise UsageFault(
@@ -142,9 +142,9 @@ def posed(estimator: Any, table: Dataset, columns: Sequence[str], nodes: Path | 
     within = isinstance(estimator.columns, str)
     if nodes is not None:
         names, X = _described(nodes)
-        return Links.of(table, columns, names, within=within), X
+        return replace(Links.of(table, columns, names, within=within), attributes=X)
     if within:
-        return Links.of(table, columns), None
+        return Links.of(table, columns)
     raise UsageFault(
         "--links was given with nodes of two kinds and without --nodes, so that nothing says which of them are alike. "
         "Give a table of the nodes of the first column, or LinkPropagation(columns='rows') if both columns name nodes "
@@ -152,10 +152,10 @@ def posed(estimator: Any, table: Dataset, columns: Sequence[str], nodes: Path | 
     )
 
 
-def fitted(model: Any, links: Links, X: Floats | None, known: Any) -> Any:
+def fitted(model: Any, links: Links, known: Any) -> Any:
     """Fit to what is known; nodes without attributes are alike if a link with a positive number joins them."""
-    if X is not None:
-        return model.fit(X, known)
+    if links.attributes is not None:
+        return model.fit(links.attributes, known)
     A = sp.csr_array((np.maximum(known.data, 0.0), known.indices, known.indptr), shape=known.shape)
     A.setdiag(0.0)
     A.eliminate_zeros()
@@ -164,7 +164,7 @@ def fitted(model: Any, links: Links, X: Floats | None, known: Any) -> Any:
 
 
 def held_out_scores(
-    estimator: Any, links: Links, X: Floats | None, y: Floats, folds: int, progress: Callable[[float], Any]
+    estimator: Any, links: Links, y: Floats, folds: int, progress: Callable[[float], Any]
 ) -> dict[str, float]:
     """Return how well the numbers of pairs are found that were left out, a fold at a time."""
     guesses = np.full(len(y), np.nan)
@@ -173,7 +173,7 @@ def held_out_scores(
     splitter = GroupKFold(folds, shuffle=True, random_state=0)
     for place, (train, test) in enumerate(splitter.split(seen, groups=owner.ravel()[seen])):
         model: Any = clone(estimator)
-        fitted(model, links, X, links.known(y, seen[train]))
+        fitted(model, links, links.known(y, seen[train]))
         guesses[seen[test]] = values_of_pairs(model, links)[seen[test]]
         progress((place + 1) / folds)
     found = scores("regression", y[seen], guesses[seen])
@@ -215,9 +215,10 @@ def _described(path: Path) -> tuple[tuple[str, ...], Floats]:
         raise FileError(path, f"This is a {table.format} file; nodes are a table.", "Give a CSV file.", line=1)
     column = (*table.of_kind("identifier"), *table.names)[0]
     names = tuple(names_in(table, column, "node"))
-    twice = [row for row, name in enumerate(names) if name in names[:row]] if len(set(names)) < len(names) else []
-    if twice:
-        raise table.error(twice[0], column, f"The node {shown(names[twice[0]])} is there twice.", "Remove one.")
+    first = dict(zip(reversed(names), range(len(names) - 1, -1, -1), strict=True))
+    twice = next((row for row, name in enumerate(names) if first[name] < row), None)
+    if twice is not None:
+        raise table.error(twice, column, f"The node {shown(names[twice])} is there twice.", "Remove one.")
     used = [name for name in table.of_kind("number", "boolean") if name != column]
     if not used:
         raise FileError(path, "There is no column of numbers that vary.", "Describe nodes by numbers.", line=1)

@@ -409,7 +409,7 @@ class LabelPropagation(ClassifierMixin, KernelEstimator):
                 start=begin,
                 reached=self.reached_,
                 sums=None if scale is None else own,
-                rate=self.alpha if quick else None,
+                quick=quick,
                 monitor=monitor,
             )
         if found is None or found.status is Status.STALLED:

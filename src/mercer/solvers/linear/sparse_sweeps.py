@@ -48,7 +48,7 @@ def sweep_sparse(
     start: Floats | None = None,
     reached: Bools | None = None,
     sums: Floats | None = None,
-    rate: float | None = None,
+    quick: bool = False,
     monitor: Monitor | None = None,
 ) -> SparseSolution:
     """Solve (diag(d) - T) X = B, where T is symmetric, no entry of T or B is negative, and sweeps contract quickly.
@@ -69,9 +69,9 @@ def sweep_sparse(
         Rows that are not zero, if they are known; see `reach`.
     sums : (n,) array, optional
         s, if it is known.
-    rate : float, optional
-        A bound on how much of an error a sweep leaves. Without it, sweeps that turn out to be slow end it as
-        ``Status.STALLED``, with the values so far.
+    quick : bool, default False
+        Whether every sweep is known to leave at most about half of an error. If not, sweeps that turn out to be slow
+        end it as ``Status.STALLED``, with the values so far.
     monitor : callable, optional
         ``monitor(iteration, residual)``; a true answer ends it.
 
@@ -89,8 +89,8 @@ def sweep_sparse(
     """
     sweeps = _Sweeps(diagonal, ties, B, reached, sums, max_iter, monitor)
     X = sweeps.begin(start)
-    status = sweeps.run(X, tol, start is None or rate is None)
-    if status is Status.STALLED and rate is not None:  # no row is near all others: what is far is small, and grows
+    status = sweeps.run(X, tol, start is None or not quick)
+    if status is Status.STALLED and quick:  # no row is near all others: what is far is small, and grows
         sweeps.sums = None
         X = sweeps.begin(None)
         status = sweeps.run(X, tol, False)

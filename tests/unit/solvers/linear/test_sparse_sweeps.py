@@ -42,7 +42,7 @@ def series(d, T, B, terms=400):
 def test_every_entry_has_its_digits(make):
     d, T, B = make()
     expected = series(d, T, B)
-    found = sweep_sparse(d, T, B, tol=1e-6, rate=0.34)
+    found = sweep_sparse(d, T, B, tol=1e-6, quick=True)
     assert found.status is Status.CONVERGED and found.residual <= 1e-6
     # a further step would change by tol at most, and leaves a third of an error
     assert (np.abs(found.X - expected).max(axis=1) <= 1e-6 * expected.sum(axis=1)).all()
@@ -53,7 +53,7 @@ def test_entries_beyond_single_precision():
     B[60:] = 0.0
     expected = series(d, T, B)
     assert 0.0 < expected.sum(axis=1).min() < 1e-60  # which single precision has not
-    found = sweep_sparse(d, T, B, tol=1e-6, rate=0.34, max_iter=500)
+    found = sweep_sparse(d, T, B, tol=1e-6, quick=True, max_iter=500)
     assert found.status is Status.CONVERGED
     assert (np.abs(found.X - expected).max(axis=1) <= 1e-6 * expected.sum(axis=1)).all()
 
@@ -72,7 +72,7 @@ def test_a_further_step_changes_no_more_than_was_allowed(seed, alpha):
     B = np.zeros((n, c))
     known = rng.permutation(n)[: n // 20]
     B[known, rng.integers(0, c, size=len(known))] = 1.0
-    found = sweep_sparse(d, T, B, tol=tol, reached=np.ones(n, bool), rate=alpha)
+    found = sweep_sparse(d, T, B, tol=tol, reached=np.ones(n, bool), quick=True)
     assert found.status is Status.CONVERGED and found.residual <= tol  # of the values before the last step
     further = (B + T @ found.X) / d[:, None]
     assert (np.abs(further - found.X).max(axis=1) <= tol * further.sum(axis=1)).all()
@@ -81,7 +81,7 @@ def test_a_further_step_changes_no_more_than_was_allowed(seed, alpha):
 def test_parts_without_labels_stay_zero():
     d, T, B = chain(20)
     T = sp.csr_array(sp.block_diag([T, T]))
-    found = sweep_sparse(np.tile(d, 2), T, np.vstack([B, 0.0 * B]), rate=0.5)
+    found = sweep_sparse(np.tile(d, 2), T, np.vstack([B, 0.0 * B]), quick=True)
     assert found.status is Status.CONVERGED
     assert not found.X[20:].any() and (found.X[:20].sum(axis=1) > 0.0).all()
 
@@ -127,7 +127,7 @@ def test_a_level_that_is_right_makes_sweeps_few():
     assert sweep_sparse(d, T, B, tol=1e-7).iterations <= 20  # the level is kept from the first sweep on
 
 
-def test_sweeps_that_are_slow_say_so_unless_told_a_rate():
+def test_sweeps_that_are_slow_say_so_unless_known_to_be_quick():
     n = 200
     T = sp.csr_array(sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1]))
     B = np.eye(n)[:, [n - 1]]
