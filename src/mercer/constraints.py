@@ -338,7 +338,7 @@ class InstanceOf(Constraint):
     def advice(self, name: str, value: Any) -> str:
         if isinstance(value, type):
             return f"Write {name}={value.__name__}(...): an object, not its class."
-        return f"Give {name} such an object, not {'None' if value is None else f'a {type(value).__name__}'}."
+        return f"Give {name} such an object; this is {'None' if value is None else f'of type {type(value).__name__}'}."
 
 
 class Several(InstanceOf):

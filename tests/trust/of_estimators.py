@@ -41,8 +41,14 @@ class Task:
 
 
 def _searches(estimator: Any) -> bool:
-    """Tell whether hyper-parameters are searched: where the criterion is flat, rounding decides where that ends."""
-    return "fixed" in estimator.get_params() and getattr(estimator, "selection", "") is not None
+    """Tell whether rounding decides where a fit ends.
+
+    So it does where hyper-parameters are searched and the criterion is flat, where relevant vectors are chosen among
+    those that depend on each other, and where a solver stops at a gap and nothing makes its solution exact.
+    """
+    vague = (mercer.RelevanceVectorRegressor, mercer.RelevanceVectorClassifier, mercer.MultilabelSVC)
+    flat = "fixed" in estimator.get_params() and getattr(estimator, "selection", "") is not None
+    return flat or isinstance(estimator, vague)
 
 
 CONSTANT = ("constant column", "zero column", "all zero", "all equal", "all rows equal", "one sample")

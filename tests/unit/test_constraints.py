@@ -121,7 +121,7 @@ def test_owner_may_be_a_name_a_class_or_an_object(owner):
         (OneOf("linear", "log"), "liner", "Did you mean 'linear'?"),
         (OneOf("linear", "log"), 3, "Give size one of these values."),
         (InstanceOf(Spec), Spec, "Write size=Spec(...): an object, not its class."),
-        (InstanceOf(Spec), 3, "Give size such an object, not a int."),
+        (InstanceOf(Spec), 3, "Give size such an object; this is of type int."),
         (Optional(Integer(2)), 1, "Try size=2."),
         (Fixed(Integer(2)), 1, "Try size=2."),
     ],

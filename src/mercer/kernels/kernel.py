@@ -547,7 +547,7 @@ class AnyKernel(Constraint):
     def advice(self, name: str, value: Any) -> str:
         if isinstance(value, type):
             return f"Write {name}={value.__name__}(...): an object, not its class."
-        return f"Give {name} an object of mercer.kernels such as Gaussian(1.0), not a {type(value).__name__}."
+        return f"Give {name} an object of mercer.kernels such as Gaussian(1.0); this is of type {type(value).__name__}."
 
 
 def is_scikit_learn(given: Any) -> bool:

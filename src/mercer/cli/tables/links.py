@@ -115,16 +115,32 @@ class Links(Dataset):
         return replace(self, table=rest), y
 
     def known(self, values: Floats, some: Index | None = None) -> Any:
-        """Return what is known as a sparse matrix, of all pairs or of some; a pair without direction counts in both."""
+        """Return what is known as a sparse matrix, of all pairs or of some; a pair without direction counts in both.
+
+        A pair may be listed twice with one number, and is refused with two.
+        """
         index = np.arange(self.n) if some is None else rows_of(some, self.n)
         index = index[~np.isnan(values[index])]
-        i, j = self.ends[index].T
+        _, first, pair = np.unique(_undirected(self)[index], axis=0, return_index=True, return_inverse=True)
+        same = index[first[pair.ravel()]]
+        other = np.flatnonzero(values[index] != values[same])
+        if len(other):
+            row, before = int(index[other[0]]), int(same[other[0]])
+            one, two = (shown(side[k]) for side, k in zip((self.rows, self.others), self.ends[row], strict=True))
+            place: Any = self.table.where(row)
+            raise FileError(
+                self.path,
+                f"The pair of {one} and {two} has the number {values[row]:g}, and {values[before]:g} in a row before; "
+                + ("a pair has no direction and one number." if self.within else "a pair has one number."),
+                "Correct it, or give their mean in one row.",
+                **place,
+            )
+        kept = index[np.sort(first)]
+        i, j = self.ends[kept].T
         if self.within:
-            i, j, index = np.append(i, j), np.append(j, i), np.append(index, index)
-        order = np.lexsort((index, j, i))  # of a pair that is listed twice the last one counts
-        last = np.append((np.diff(i[order]) != 0) | (np.diff(j[order]) != 0), True)[: len(order)]
-        kept = order[last]
-        return sp.csr_array((values[index[kept]], (i[kept], j[kept])), shape=(len(self.rows), len(self.others)))
+            crossed = i != j
+            i, j, kept = np.append(i, j[crossed]), np.append(j, i[crossed]), np.append(kept, kept[crossed])
+        return sp.csr_array((values[kept], (i, j)), shape=(len(self.rows), len(self.others)))
 
     def _summary(self) -> str:
         nodes = f"{len(self.rows)} nodes" if self.within else f"{len(self.rows)} and {len(self.others)} nodes"

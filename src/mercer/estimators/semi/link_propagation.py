@@ -249,9 +249,10 @@ class LinkPropagation(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
 
 def _of_sparse(Y: Any) -> Floats:
-    """Return a table with NaN where a sparse matrix stores nothing."""
+    """Return a table with NaN where a sparse matrix stores nothing; entries of one place are added, as SciPy does."""
     table = np.full(Y.shape, np.nan)
-    entries = Y.tocoo()
+    entries = sp.coo_array(Y, copy=True)
+    entries.sum_duplicates()
     table[entries.row, entries.col] = entries.data
     return table
 

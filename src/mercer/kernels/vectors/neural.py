@@ -85,7 +85,8 @@ class DeepArcCosine(_Layers):
     Domain Vectors, dense or sparse. Features no; no free parameter. Positive definite of order 0, as each layer is an
     expectation of products of features of the layer before; not strict, since multiples of a vector have proportional
     features. Bounded for n = 0. For n = 2 values grow like the power 2^(L + 1) of the lengths: scale the columns.
-    Angles shrink with depth, so that all vectors become alike. Cost O(mnd) by one matrix product, and O(L) a pair.
+    With depth the angles of order 1 shrink to zero, so that all vectors become alike; those of orders 0 and 2 tend to
+    0.66 and 1.18, so that all become equally unlike. Cost O(mnd) by one matrix product, and O(L) a pair.
 
     Examples
     --------

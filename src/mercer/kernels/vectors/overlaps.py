@@ -103,7 +103,7 @@ class Jaccard(_Share):
 
 
 class OverlapCoefficient(_Share):
-    r"""OverlapCoefficient coefficient: what two sets have in common, as a share of the smaller one.
+    r"""Overlap coefficient: what two sets have in common, as a share of the smaller one.
 
     .. math:: k(x, x') = \frac{\sum_i \min(x_i, x'_i)}{\min(\sum_i x_i, \sum_i x'_i)}, \quad x, x' \ge 0
 

@@ -63,10 +63,13 @@ def solve_kronecker_sum(
     A, B = laplacians
     rows, columns = A.diagonal(), B.diagonal()
     F, R = np.zeros_like(rhs), rhs
-    first = float(np.sqrt(np.vdot(R, R)))
     trace, status = [(0.0, 1.0, 0.0)], Status.MAX_ITER
-    if first == 0.0:
+    largest = max(float(np.max(R)), -float(np.min(R)))
+    if largest == 0.0:
         return Solution(F, Status.CONVERGED, 0.0, trace=Trace.of(trace))
+    unit = np.ldexp(1.0, int(np.frexp(largest)[1]) - 1)  # a power of two: nothing overflows, and nothing is rounded
+    R /= unit
+    first = float(np.sqrt(np.vdot(R, R)))
     P = _scaled(R, seen, ridge, smooth, rows, columns)
     length = float(np.vdot(R, P))
     residual = 1.0
@@ -94,6 +97,7 @@ def solve_kronecker_sum(
         P *= after / length
         P += Z
         length = after
+    F *= unit
     return Solution(F, status, residual, trace=Trace.of(trace))
 
 

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from mercer.cli.tables.links import Links
 from mercer.estimators import LinkPropagation
+from mercer.io.limits import FileError
 from mercer.io.model_file import load
 from mercer.io.readers import read
 from mercer.kernels import Gaussian
@@ -133,12 +134,16 @@ def test_what_files_lack(files, tmp_path):
 
 def test_pieces(tmp_path):
     path = tmp_path / "t.csv"
-    path.write_text("a,b,v\n1,2,0.5\n2,1,1.5\n3,3,2.0\n1,3,\n")
+    path.write_text("a,b,v\n1,2,1.5\n2,1,1.5\n3,3,2.0\n1,3,\n")
     links = Links.of(read(path), ["a", "b"])
     assert links.rows == ("1", "2", "3") and links.within and links.targets == ("v",)
-    y = np.array([0.5, 1.5, 2.0, np.nan])
+    y = np.array([1.5, 1.5, 2.0, np.nan])
     assert links.known(y).toarray().tolist() == [[0.0, 1.5, 0.0], [1.5, 0.0, 0.0], [0.0, 0.0, 2.0]]
     assert links.take([2]).known(y[2:3]).nnz == 1 and "4 samples, pairs of 3 nodes" in repr(links)
-    assert links.take([0]).split_target("v")[1].tolist() == [0.5] and links.X.shape == (4, 2)
+    assert links.take([0]).split_target("v")[1].tolist() == [1.5] and links.X.shape == (4, 2)
+    y[1] = 0.5
+    with pytest.raises(FileError, match=r"line 3.*'2' and '1' has the number 0\.5, and 1\.5 .* no direction"):
+        links.known(y)
     apart = Links.of(read(path), ["a", "b"], within=False)
+    assert np.array_equal(apart.known(y).toarray(), np.diag([1.5, 0.5, 2.0]))
     assert apart.others == ("2", "1", "3") and "pairs of 3 and 3 nodes" in repr(apart)

@@ -35,3 +35,12 @@ def test_nothing_known_is_zero_and_it_stops_when_asked():
     all_seen = ~none
     found = solve_kronecker_sum((A, A), all_seen, RNG.normal(size=(5, 5)), 0.1, 1.0, monitor=lambda i, _: i >= 1)
     assert found.status is Status.STOPPED
+
+
+@pytest.mark.parametrize("power", [-1000, -500, 500, 1000])
+def test_units_change_no_bit(power):
+    A, seen, Y = graph(6), RNG.random((6, 6)) < 0.4, RNG.normal(size=(6, 6))
+    seen[0, 0] = True
+    small, large = (solve_kronecker_sum((A, A), seen, u * np.where(seen, Y, 0.0), 0.1, 0.7) for u in (1.0, 2.0**power))
+    assert np.array_equal(small.coef * 2.0**power, large.coef)
+    assert small.status is large.status is Status.CONVERGED and small.residual == large.residual
