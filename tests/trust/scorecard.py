@@ -153,7 +153,7 @@ GOALS: dict[int, tuple[str, Measure | None]] = {
     17: ("workers that are killed", closing_line("tests.trust.dask_kills", "60", "300")),
     18: ("forged model files", closing_line("tests.trust.mutants", "20000")),
     19: ("models come back to the bit", tests("tests/golden", f"{LAWS}/test_model_file.py", "tests/unit/io")),
-    20: ("attacks on the studio", None),
+    20: ("attacks on the studio", tests("tests/unit/studio", "tests/browser/test_studio.py")),
     21: ("static checks", static),
     22: ("coverage", closing_line("tests.trust.covered")),
     23: ("mutation score", closing_line("tests.trust.mutations", "500")),

@@ -17,12 +17,13 @@ from mercer.domains.sequences import Sequences
 from mercer.kernels.abilities import Differentiated
 from mercer.kernels.comparison import Comparison, side_of_tiles
 from mercer.kernels.kernel import Kernel, mirror, overflow_error
-from mercer.runtime.compiled import compiled
+from mercer.kernels.series.alignments import FARTHEST, least_costs, sum_alignments
 
 __all__ = ["SoftDTW"]
 __public__ = __all__
 
-_CELLS = 5e5  # pairs of points that take some 20 milliseconds
+_CELLS = 3e6  # pairs of points that take some 20 milliseconds
+_LOG2E = 1.4426950408889634
 
 
 class SoftDTW(Kernel, Differentiated):
@@ -50,8 +51,7 @@ class SoftDTW(Kernel, Differentiated):
     Domain Sequences, of any lengths. No features; differentiable in the length scale. Indefinite: `order` is None; the
     exponential of -S / gamma is a sum over alignments of products of Gaussians, which is not positive definite either,
     unless the local similarity is changed as `GlobalAlignmentSeries` does. k(x, x) = 1; D may be negative, so that k is
-    not bounded by one. With gamma = 0 series that repeat points of others have D = 0. Cost O(n m (d + 3 exponentials))
-    a pair.
+    not bounded by one. With gamma = 0 series that repeat points of others have D = 0. Cost O(n m d) a pair.
 
     Examples
     --------
@@ -82,8 +82,8 @@ class SoftDTW(Kernel, Differentiated):
         if self._key in A.derived:
             return A
         assert isinstance(A, Sequences)
-        own = np.zeros(len(A))
-        _align_own(A.values, A.offsets, float(self.gamma), own)
+        ones = (A[i : i + 1] for i in range(len(A)))
+        own = np.array([_soft_costs(one, one, float(self.gamma)).item() for one in ones])
         return A.with_derived(self._key, own)
 
     def grain(self, comparison: Comparison) -> int | None:
@@ -98,8 +98,7 @@ class SoftDTW(Kernel, Differentiated):
     def _divergences(self, A: Samples, B: Samples) -> Floats:
         assert isinstance(A, Sequences) and isinstance(B, Sequences)
         A.require_like(B)
-        out = np.zeros((len(A), len(B)))
-        _align_all((A.values, A.offsets), (B.values, B.offsets), float(self.gamma), B is A, out)
+        out = _soft_costs(A, B, float(self.gamma), symmetric=B is A)
         own = [self.prepare(S).derived[self._key] for S in (A, B)]
         with np.errstate(over="ignore", invalid="ignore"):
             out -= 0.5 * own[0][:, None] + 0.5 * own[1]
@@ -127,46 +126,18 @@ class SoftDTW(Kernel, Differentiated):
             return np.array([float(np.vdot(W, t * np.exp(-t))) / float(self.length_scale)])
 
 
-@compiled
-def _soft_least(a, b, c, gamma):
-    least = min(a, b, c)
-    if gamma == 0.0 or least == np.inf:
-        return least
-    total = np.exp((least - a) / gamma) + np.exp((least - b) / gamma) + np.exp((least - c) / gamma)
-    return least - gamma * np.log(total)
-
-
-@compiled
-def _align(x, y, gamma, row):
-    """Return the soft cost; `row` has room for one number more than y has points."""
-    row[0] = 0.0
-    row[1:] = np.inf
-    for i in range(x.shape[0]):
-        diagonal = row[0]
-        row[0] = np.inf
-        for j in range(y.shape[0]):
-            cost = 0.0
-            for c in range(x.shape[1]):
-                cost += (x[i, c] - y[j, c]) ** 2
-            best = _soft_least(diagonal, row[j], row[j + 1], gamma)
-            diagonal = row[j + 1]
-            row[j + 1] = cost + best
-    return row[y.shape[0]]
-
-
-@compiled
-def _align_all(left, right, gamma, symmetric, out):
-    points, offsets = left
-    others, places = right
-    for i in range(offsets.size - 1):
-        x = points[offsets[i] : offsets[i + 1]]
-        for j in range(i + 1 if symmetric else 0, places.size - 1):
-            y = others[places[j] : places[j + 1]]
-            out[i, j] = _align(x, y, gamma, np.empty(y.shape[0] + 1))
-
-
-@compiled
-def _align_own(points, offsets, gamma, out):
-    for i in range(offsets.size - 1):
-        x = points[offsets[i] : offsets[i + 1]]
-        out[i] = _align(x, x, gamma, np.empty(x.shape[0] + 1))
+def _soft_costs(A: Sequences, B: Sequences, gamma: float, *, symmetric: bool = False) -> Floats:
+    """Return S of all pairs; of a symmetric block those on and above the diagonal."""
+    costs = np.zeros((len(A), len(B)))
+    if gamma == 0.0:
+        least_costs(A, B, costs, symmetric=symmetric)
+        return costs
+    logs = np.zeros((*costs.shape, 2))
+    bits = min(_LOG2E / gamma, 1e300)  # of a unit of cost
+    sum_alignments(A, B, logs, similarity=(bits, 1.0, 0.0), symmetric=symmetric)
+    soft = -gamma * logs[:, :, 0]
+    far = -logs[:, :, 0] > 0.5 * FARTHEST  # there the best alignment is all that counts, to rounding
+    if far.any():
+        least_costs(A, B, costs, symmetric=symmetric)
+        soft[far] = costs[far]
+    return soft

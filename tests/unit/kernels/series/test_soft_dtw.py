@@ -5,7 +5,6 @@ import pytest
 
 from mercer.errors import DomainError
 from mercer.kernels import SoftDTW
-from mercer.kernels.series import soft_dtw as module
 from mercer.language import parse
 from mercer.testing import check_kernel
 
@@ -65,7 +64,45 @@ def test_huge_values_are_refused():
         SoftDTW()([[1e200, 2e200], [0.0, 1.0]])
 
 
-def test_loops_run_uncompiled():
-    x, y = SERIES[2], SERIES[3]
-    assert module._align.py_func(x, y, 0.0, np.empty(5)) == pytest.approx(soft_cost(x, y, 0.0))
-    assert module._soft_least.py_func(1.0, 2.0, np.inf, 1.0) == pytest.approx(1.0 - np.log(1 + np.exp(-1.0)))
+def log_sums(x, y, gamma):
+    """S by logarithms all the way."""
+    costs = ((x[:, None] - y) ** 2).sum(-1) / gamma
+    L = np.full((len(x) + 1, len(y) + 1), -np.inf)
+    L[0, 0] = 0.0
+    for i in range(len(x)):
+        for j in range(len(y)):
+            L[i + 1, j + 1] = np.logaddexp(np.logaddexp(L[i, j], L[i, j + 1]), L[i + 1, j]) - costs[i, j]
+    return -gamma * L[-1, -1]
+
+
+@pytest.mark.parametrize("gamma", [1e-320, 1e-200, 1e-15, 1e-9, 1e-3, 1.0, 1e3, 1e9])
+def test_nothing_overflows_or_vanishes(gamma):
+    """Where the softness is below rounding, costs are least costs."""
+    one = [rng.normal(size=(n, 2)) * scale for n in (40, 57) for scale in (0.1, 10.0, 1000.0)]
+    S = [[log_sums(x, y, gamma) for y in one] for x in one] if gamma > 1e-100 else None
+    S = S or [[least_cost(x, y) for y in one] for x in one]
+    D = np.array(S) - 0.5 * np.diag(S)[:, None] - 0.5 * np.diag(S)
+    # rounding: 2^-53 of the cost and of the logarithm, for each step of an alignment
+    slack = 200 * 2.0**-53 * (np.abs(S).max() + 200 * gamma)
+    np.testing.assert_allclose(SoftDTW(gamma).divergences(one, one), D, rtol=0.0, atol=slack)
+
+
+def least_cost(x, y):
+    """The least cost, by its definition as a recursion."""
+    R = np.full((len(x) + 1, len(y) + 1), np.inf)
+    R[0, 0] = 0.0
+    for i in range(len(x)):
+        for j in range(len(y)):
+            R[i + 1, j + 1] = ((x[i] - y[j]) ** 2).sum() + min(R[i, j], R[i, j + 1], R[i + 1, j])
+    return R[-1, -1]
+
+
+def test_hard_and_soft_pairs_stand_side_by_side():
+    """A series beside its neighbour costs little; one that is far away costs 1e18 times the softness."""
+    x = rng.normal(size=(20, 1))
+    series = [x, x + 1e-3, x + 1e5]
+    found = SoftDTW(1e-8).divergences(series, series)
+    assert found[0, 1] == pytest.approx(
+        log_sums(x, x + 1e-3, 1e-8) - 0.5 * log_sums(x, x, 1e-8) - 0.5 * log_sums(x + 1e-3, x + 1e-3, 1e-8), rel=1e-6
+    )
+    assert found[0, 2] == pytest.approx(least_cost(x, x + 1e5), rel=1e-14 * 40)
