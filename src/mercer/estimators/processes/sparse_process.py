@@ -317,6 +317,7 @@ class SparseGaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelEst
         moving = (
             self.optimize_inducing
             and self.fixed != "all"
+            and len(Z) > 0  # none are left where the kernel is zero
             and isinstance(Z, Vectors)
             and isinstance(Z.X, np.ndarray)
             and offers(kernel, InputDifferentiable)
@@ -584,6 +585,8 @@ def _nearest(kernel: Kernel, S: Samples, count: int) -> Indices:
     """For each sample which of some chosen ones is nearest in feature space."""
     prepared = kernel.prepare(S)
     centres = prepared.take(choose_inducing(kernel, prepared, count))
+    if len(centres) == 0:  # all samples are at the origin
+        return np.zeros(len(S), dtype=np.intp)
     own = kernel.diag(centres)
     closeness = [2.0 * kernel.block(part, centres) - own for part in prepared.tiles(_ROWS)]
     return np.concatenate([np.argmax(part, axis=1) for part in closeness])

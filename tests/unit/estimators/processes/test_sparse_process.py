@@ -106,6 +106,14 @@ def test_inducing_points_stay_if_told_or_if_they_are_all_samples():
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_a_kernel_that_is_zero_leaves_nothing_to_move(method):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        model = SparseGaussianProcessRegressor(Linear(), method=method).fit(0.0 * X, Y)
+    assert len(model.inducing_) == 0 and np.allclose(model.predict(X), Y.mean())
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_weights_are_copies(method):
     w = rng.integers(0, 3, 60).astype(float)
     copies = np.repeat(np.arange(60), w.astype(int))
