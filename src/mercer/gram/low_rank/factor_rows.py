@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.linalg as sla
 
 from mercer.arrays import Floats
 from mercer.budget import Memory, Plan, budget
@@ -57,10 +58,13 @@ def large_directions(C: Floats) -> Floats:
     array([0.6, 0.8])
     """
     wide = C.shape[1] >= len(C)
-    values, V = np.linalg.eigh(C @ C.T if wide else C.T @ C)
+    square = C @ C.T if wide else C.T @ C
+    n = len(square)
+    values, V = sla.eigh(square, subset_by_index=(max(0, n - MOST), n - 1), check_finite=False)
     values, V = np.maximum(values[::-1], 0.0), V[:, ::-1]
-    few, more = (int(np.sum(values[:MOST] > share * values[:1].sum())) for share in (4e-4, 1e-8))
-    count = more if values[more:].sum() < 0.1 * values[few:].sum() else few
+    few, more = (int(np.sum(values > share * values[0])) for share in (4e-4, 1e-8))
+    left_by_few, left_by_more = (np.trace(square) - values[:count].sum() for count in (few, more))
+    count = more if left_by_more < 0.1 * left_by_few else few
     U = np.linalg.qr(C.T @ V[:, : min(count, C.shape[1])])[0] if wide else V[:, :count]
     return np.ascontiguousarray(U * np.where(U.sum(axis=0) < 0.0, -1.0, 1.0))
 
