@@ -8,7 +8,9 @@ import json
 import re
 import shlex
 from pathlib import Path
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -216,6 +218,17 @@ def test_performance_tells_losses_too(tmp_path):
     head = make_performance.told(rows, found)
     assert make_performance.processor(rows) == "EPYC 1, 2 cores"
     assert head.startswith("8 GiB") and "1 of 1 comparisons miss their bar: `a` beside peer" in head
+
+
+def test_the_picture_of_performance_has_a_mark_for_each_ratio_and_processor():
+    measured = {"one": {"a / <peer>": 0.5, "b / peer": 1000.0}, "other": {"b / peer": 10.0}}
+    drawn = ElementTree.fromstring(make_performance.picture(measured))
+    marks = [text for text in drawn.iter("{http://www.w3.org/2000/svg}text") if text.get("class")]
+    assert [text.get("class") for text in marks] == ["loss", "win", "win"]
+    powers = [(float(text.get("x")) - make_performance.LEFT) / make_performance.ACROSS - 1.0 for text in marks]
+    np.testing.assert_allclose(powers, [np.log10(0.5), 3.0, 1.0], atol=0.01)
+    names = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text") if text.get("text-anchor") == "end"]
+    assert names == ["a / <peer>", "b / peer"]
 
 
 def test_trust_shows_what_is_there_and_what_is_not():
