@@ -27,11 +27,11 @@ PRINTED = ("test_numbers_of_hyppo",)  # tests that assert numbers which another 
 
 
 def command(*arguments: str, **variables: str) -> tuple[int, str]:
-    """Run a program in the root; return its exit status and what it printed."""
+    """Run a program in the root; return its exit status and what it printed, its output after its complaints."""
     run = subprocess.run(
         arguments, cwd=ROOT, env={**os.environ, **variables}, capture_output=True, text=True, check=False
     )
-    return run.returncode, run.stdout + run.stderr
+    return run.returncode, f"{run.stderr}\n{run.stdout}"
 
 
 def python(*arguments: str, **variables: str) -> tuple[int, str]:
