@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mercer.arrays import Floats, Indices
+from mercer.budget import budget, format_bytes
 from mercer.domains.samples import Samples
 from mercer.domains.vectors import Vectors
-from mercer.errors import DomainError
+from mercer.errors import DomainError, MemoryBudgetError
 
 __all__ = ["Similarities"]
 __public__ = __all__
@@ -74,8 +75,9 @@ class Similarities(Samples):
 
         Parameters
         ----------
-        X : (n, n) or (n_new, n_train) array-like
-            Finite numbers; symmetric if square and meant for training (``check_symmetric``).
+        X : (n, n) or (n_new, n_train) array-like or SciPy sparse matrix
+            Finite numbers; symmetric if square and meant for training (``check_symmetric``). A sparse matrix is held
+            with its zeros.
         diagonal : (n,) array-like, optional
             Similarities of the samples with themselves; needed of new samples by normalised kernels.
         """
@@ -231,12 +233,18 @@ class Similarities(Samples):
 def _checked(K: Any) -> NDArray[Any]:
     """A matrix of finite floats; the errors are those of Vectors, with what a matrix of similarities is."""
     try:
-        packed = Vectors.pack(K)
+        X = Vectors.pack(K).X
     except DomainError as error:
         raise type(error)(f"{error} {_ACCEPTED}") from error
-    if not isinstance(packed.X, np.ndarray):
-        raise DomainError(f"A sparse matrix was given. {_ACCEPTED} Give K.toarray().")
-    return packed.X
+    if isinstance(X, np.ndarray):
+        return X
+    size, allowed = X.shape[0] * X.shape[1] * X.dtype.itemsize, budget(None)
+    if size > allowed:
+        raise MemoryBudgetError(
+            f"A sparse matrix of {X.shape[0]} x {X.shape[1]} similarities needs {format_bytes(size)} with its zeros, "
+            f"budget {format_bytes(allowed)}. Use fewer samples, or a kernel that compares the samples themselves."
+        )
+    return X.toarray()
 
 
 def _checked_diagonal(diagonal: ArrayLike, n: int) -> Floats:

@@ -7,8 +7,9 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mercer import SVC
 from mercer.domains import Similarities
-from mercer.errors import DomainError
+from mercer.errors import DomainError, MemoryBudgetError
 from tests.strategies import similarities
 
 K = np.array([[2.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, 4.0]])
@@ -123,7 +124,7 @@ def test_asymmetry_is_found_in_every_tile_and_at_any_scale():
         ([["a"]], "text"),
         (np.ones((0, 0)), r"0 sample\(s\)"),
         (np.ones((2, 0)), r"0 feature\(s\)"),
-        (sp.eye_array(3, format="csr"), "sparse.*toarray"),
+        (sp.csr_array([[np.nan]]), "Input X contains NaN"),
     ],
 )
 def test_what_is_refused_and_why(given, message):
@@ -136,6 +137,23 @@ def test_what_is_refused_and_why(given, message):
 def test_wrong_diagonals_are_refused(diagonal):
     with pytest.raises(DomainError, match="3 finite numbers"):
         Similarities.pack(K, diagonal=diagonal)
+
+
+@pytest.mark.parametrize("form", ["csr", "coo", "dia", "lil"])
+def test_sparse_matrices_are_what_they_are_with_their_zeros(form):
+    matrix = np.where(np.abs(np.subtract.outer(np.arange(9.0), np.arange(9.0))) < 3, 1.0, 0.0) + 4.0 * np.eye(9)
+    sparse = sp.csr_array(matrix).asformat(form)
+    S, dense = Similarities.pack(sparse), Similarities.pack(matrix)
+    assert S.matrix.tolist() == dense.matrix.tolist()
+    assert S[[1, 4]].against(S[2:]).tolist() == dense[[1, 4]].against(dense[2:]).tolist()
+    assert SVC("precomputed").fit(sparse, [0, 1, 0] * 3).dual_coef_.tolist() == (
+        SVC("precomputed").fit(matrix, [0, 1, 0] * 3).dual_coef_.tolist()
+    )
+
+
+def test_sparse_matrices_too_large_to_hold():
+    with pytest.raises(MemoryBudgetError, match=r"10000000 x 10000000 similarities needs 7.* TiB with its zeros"):
+        Similarities.pack(sp.csr_array((10**7, 10**7)))
 
 
 def test_tables_integers_and_float32():
