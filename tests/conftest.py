@@ -2,7 +2,8 @@
 
 ``HYPOTHESIS_PROFILE=deep`` tries many more examples, at random; the default is fast and always the same.
 ``MERCER_ORDER=3`` runs the tests in a random order, the same for the same number. ``MERCER_SEEDS=3`` moves every seed
-that is a number: a test that fails then has its seed by luck, unless it asserts printed numbers.
+that is a number: a test that fails then has its seed by luck, unless it asserts printed numbers. ``MERCER_UNWRITTEN=1``
+fills each new array that NumPy leaves as it is: arithmetic on numbers that nobody wrote is then a warning, so an error.
 """
 
 import gc
@@ -51,6 +52,11 @@ if _shift := int(os.environ.get("MERCER_SEEDS", "0")):
 
     _own_rng = numpy.random.default_rng
     numpy.random.default_rng = lambda seed=None: _own_rng(seed + 7919 * _shift if isinstance(seed, int) else seed)
+
+if os.environ.get("MERCER_UNWRITTEN"):
+    from tests.unwritten import fill_new_arrays
+
+    fill_new_arrays()
 
 OUR_WARNINGS = ("JitterWarning", "IndefiniteWarning", "DegenerateWarning")
 

@@ -1,9 +1,10 @@
 """The numeric tests under other processors, threads, interpreters and versions, one factor at a time: `make portable`.
 
 The libraries under mercer choose their loops by the processor. Here each is told to take those of another one: OpenBLAS
-by OPENBLAS_CORETYPE, NumPy by NPY_DISABLE_CPU_FEATURES, Numba by NUMBA_CPU_NAME. Other versions and interpreters get
-environments of their own in build/portable. ``--only`` takes names of factors, or beginnings of names. The table is
-kept, and a factor is not run again before the source or a test has changed.
+by OPENBLAS_CORETYPE, NumPy by NPY_DISABLE_CPU_FEATURES, Numba by NUMBA_CPU_NAME. Memory that nobody wrote, of which
+every machine has its own, is filled by MERCER_UNWRITTEN. Other versions and interpreters get environments of their own
+in build/portable. ``--only`` takes names of factors, or beginnings of names. The table is kept, and a factor is not run
+again before the source or a test has changed.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ NUMERIC = (
     "tests/laws", "tests/equivalence", "tests/parity", "tests/golden", "tests/papers",
     *(f"tests/contract/test_{name}.py" for name in (
         "domains", "expansions", "ownership", "sklearn", "weights")),
-    "tests/unit/io/test_model_file.py", "tests/unit/numerics", "tests/unit/solvers", "tests/unit/gram",
+    "tests/unit/io/test_model_file.py", *(f"tests/unit/{room}" for room in (
+        "estimators", "gram", "hilbert", "inference", "kernels", "models", "networks", "numerics", "selection",
+        "solvers", "theory")),
 )  # fmt: skip
 # The quickest of those that told processors apart: in every test run, see tests/architecture/test_portable.py.
 SENSITIVE = (
@@ -78,6 +81,7 @@ def factors() -> Iterator[Factor]:
         yield Factor(f"blas-{core}", {"OPENBLAS_CORETYPE": core})
     yield Factor("numpy-baseline", {"NPY_DISABLE_CPU_FEATURES": " ".join(_numpy_features())})
     yield Factor("numba-generic", {"NUMBA_CPU_NAME": "generic"})
+    yield Factor("memory-unwritten", {"MERCER_UNWRITTEN": "1"})
     for count in ("1", "2", "4"):
         names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
         yield Factor(f"threads-{count}", dict.fromkeys(names, count))

@@ -88,7 +88,8 @@ def test_nothing_is_fetched():
     addresses = [
         name_of(path)
         for path in SOURCES
-        if "generated" not in path.parts and re.search(r"https?:/" + "/", path.read_text(encoding="utf-8"))
+        if "generated" not in path.parts
+        and re.search(r"https?:/" + r"/(?!www\.w3\.org/)", path.read_text(encoding="utf-8"))  # a name of a language
     ]
     assert not addresses
     configuration = (DOCS / "conf.py").read_text(encoding="utf-8")

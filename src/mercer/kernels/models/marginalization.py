@@ -90,7 +90,7 @@ class JointProbability(Tiled):
         A, B = view.collections
         (left, right), own = view.comparison.keep((view.path, id(self)), lambda: self._both(A, B))
         rows, columns = view.rows, view.columns
-        logs = np.empty(view.shape)
+        logs = np.zeros(view.shape)  # what is added below the diagonal, too, is added to numbers
         self._log_tile(left, right, rows, columns, logs)
         if right is left and rows == columns:
             mirror(logs)

@@ -17,6 +17,7 @@ from mercer.kernels.models import hidden_tree as module
 from mercer.kernels.models.hidden_markov_kernel import HiddenMarkov
 from mercer.kernels.models.hidden_tree import HiddenTree
 from mercer.testing import check_kernel
+from tests.unwritten import filled
 
 SHAPES = {
     "root": (-1,),
@@ -192,3 +193,12 @@ def test_leaves_that_cannot_be():
     np.testing.assert_array_equal(kernel(["aa", "ab"]), [[1.0, 0.0], [0.0, 0.0]])
     with pytest.warns(DegenerateWarning, match="zero probability"):
         np.testing.assert_array_equal(kernel.normalized()(["aa", "ab"]), np.eye(2))
+
+
+def test_nothing_is_added_to_what_stood_in_memory(monkeypatch):
+    """Of the square of one side with itself only half is computed; the rest is not written before it is mirrored."""
+    kernel = HiddenTree(SHAPES["binary"], *model(SHAPES["binary"], 3), alphabet="abc")
+    words = ["abc", "aab", "cab", "bbb", "cca"]
+    expected = kernel(words)
+    monkeypatch.setattr(np, "empty", lambda *args, empty=np.empty, **options: filled(empty(*args, **options)))
+    np.testing.assert_array_equal(kernel(words), expected)
