@@ -363,7 +363,7 @@ class FeatureExpansion(Element):
         if isinstance(other, Expansion):  # the reproducing property, sample by sample
             require_same_kernel(self, other)
             other.require_in_space()
-            return contracted(other.coef, self(other.samples) - self.intercept)
+            return contracted(other.coef, self.without_intercept()(other.samples))
         if not isinstance(other, FeatureExpansion):
             return _other_way(self, other)
         require_same_kernel(self, other)

@@ -85,10 +85,17 @@ def size_of(f: Element) -> Floats:
     """Return what the rounding of norms of an element is in proportion to: its absolute coefficients, times lengths."""
     if isinstance(f, Expansion):
         length = np.sqrt(np.abs(f.kernel.diag(f.samples)))
-        if f.kernel.order:  # the diagonal may be zero; the largest entry bounds it
+        if f.kernel.order != 0:  # the diagonal may be zero; the largest entry bounds it
             length = np.full(len(length), np.sqrt(np.abs(f.kernel(f.samples)).max(initial=0.0)))
         return np.asarray(length @ np.abs(f.coef))
     return np.asarray(f.norm())
+
+
+def _terms(f: Element, S: Samples) -> Floats:
+    """Return the sums of the absolute terms of f at samples, which lengths bound only of definite kernels."""
+    if f.kernel.order is not None or not isinstance(f, Expansion):
+        return np.zeros((len(S), *f.outputs))
+    return np.asarray(np.abs(f.kernel(S, f.samples)) @ np.abs(f.coef))
 
 
 def _balanced(f: Element, S: Samples, c: Floats) -> Floats:
@@ -201,7 +208,8 @@ def _reproducing(trial: _Trial) -> None:
     if not trial.f.kernel.order:
         for i, value in enumerate(trial.values):
             one = trial.representer(i)
-            trial.same(trial.f.inner(one), value, size * size_of(one), f"at sample {i} the inner product")
+            rounding = size * size_of(one) + _terms(trial.f, trial.points[i])
+            trial.same(trial.f.inner(one), value, rounding, f"at sample {i} the inner product")
     if isinstance(trial.g, Expansion):
         values = trial.f.without_intercept()(trial.g.samples)
         terms = trial.g.coef * values

@@ -130,6 +130,13 @@ def test_intercepts_are_added_and_left_out_of_norms():
     assert f.inner(f) == pytest.approx(f.norm() ** 2)
 
 
+def test_a_large_intercept_costs_inner_products_no_digits():
+    dual = Expansion(Linear(), Vectors.pack([[1.0, 2.0], [3.0, -1.0]]), np.array([0.5, 2.0]), np.asarray(1e20))
+    other = Expansion(Linear(), Vectors.pack([[1.0, 1.0]]), np.array([3.0]), np.asarray(-1e20))
+    for f in (dual, dual.to_features()):
+        assert f.inner(other) == other.inner(f) == 3.0 * (6.5 - 1.0)
+
+
 def test_compact_merges_equal_samples_of_vectors_and_strings():
     rows = np.array([[0.0, 1.0], [2.0, 3.0], [-0.0, 1.0], [2.0, 3.0]])
     for raw, groups in ((rows, 2), (sp.csr_array(rows), 2), (["ab", "b", "ab", "ba"], 3)):
