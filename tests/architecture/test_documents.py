@@ -132,6 +132,27 @@ def test_readme_shows_code_and_the_two_commands():
     ]
 
 
+def test_readme_names_every_command_and_nothing_else():
+    from mercer.cli.commands import COMMANDS
+
+    row = next(line for line in prose(ROOT / "README.md").splitlines() if line.startswith("| command line |"))
+    named = {name.removeprefix("mercer ") for name in re.findall(r"`([a-z ]+)`", row)}
+    assert named == set(COMMANDS)
+
+
+def test_readme_counts_kernels_rightly_and_names_what_there_is():
+    import mercer
+
+    text = prose(ROOT / "README.md")
+    told = re.search(r"over (\d+), on vectors", text)
+    assert told is not None
+    assert int(told[1]) < len(mercer.all_kernels()) <= int(told[1]) + 20
+    part = text.partition("## What it contains")[2].partition("\nmercer is young")[0]
+    names = set(re.findall(r"`([A-Z]\w+)`", part))
+    homes = (mercer, mercer.gram, mercer.domains)
+    assert not [name for name in names if not any(hasattr(home, name) for home in homes)]
+
+
 def test_versions_agree():
     import mercer
 
