@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from mercer.arrays import Floats
-from mercer.constraints import Each, Interval, OneOf, Positive
+from mercer.constraints import Each, Interval, OneOf
 from mercer.estimators.estimator import sample_weights
-from mercer.estimators.svm.svr import SupportVectorRegressor, program_of
+from mercer.estimators.svm.svr import COST, SupportVectorRegressor, program_of
 from mercer.gram import Gram, GramSpec
 from mercer.losses import Pinball
 from mercer.problems import BoxQP
@@ -34,8 +34,9 @@ class QuantileSVR(SupportVectorRegressor):
     ----------
     kernel : Kernel, str or None, default None
         As in `SVR`.
-    C : float, default 1.0
-        Cost of the loss. Positive; ``QuantileSVR(quantiles=0.5, C=2 * c)`` is ``SVR(epsilon=0, C=c)``.
+    C : float, "spread" or None, default None
+        Cost of the loss. Positive and finite; ``QuantileSVR(quantiles=0.5, C=2 * c)`` is ``SVR(epsilon=0, C=c)``.
+        "spread" is 6 standard deviations of y; None is "spread" with the default kernel, and 1.0 if a kernel is given.
     quantiles : float or sequence of floats, default 0.5
         tau, between 0 and 1, both excluded; of several, each has its function.
     crossing : {"allow", "forbid"}, default "allow"
@@ -50,6 +51,7 @@ class QuantileSVR(SupportVectorRegressor):
 
     Attributes
     ----------
+    C_ : float
     support_, support_vectors_, n_support_, dual_coef_, intercept_, expansion_, n_iter_, solution_
         As in `SVR`, with a row or an entry per quantile; the functions before sorting.
 
@@ -74,8 +76,9 @@ class QuantileSVR(SupportVectorRegressor):
     """
 
     several_outputs = False
+    measured = {"C": (1.0, 6.0)}
     constraints = {
-        "C": Positive(),
+        "C": COST,
         "quantiles": Each(Interval(0.0, 1.0, closed="neither")),
         "crossing": OneOf("allow", "forbid"),
     }
@@ -83,7 +86,7 @@ class QuantileSVR(SupportVectorRegressor):
     def __init__(
         self,
         kernel: Any = None,
-        C: float = 1.0,
+        C: float | str | None = None,
         *,
         quantiles: Any = 0.5,
         crossing: str = "allow",
@@ -120,11 +123,16 @@ class QuantileSVR(SupportVectorRegressor):
     def _is_one(self) -> bool:
         return np.ndim(self.quantiles) == 0
 
-    def _program(self, K: Gram, y: Floats, weight: Floats, quantile: float = 0.5) -> BoxQP:
-        return program_of(K, Pinball(quantile).box_dual(y, self.C * weight))
+    def _program(self, K: Gram, y: Floats, weight: Floats, *sizes: float) -> BoxQP:
+        C, quantile = sizes
+        return program_of(K, Pinball(quantile).box_dual(y, C * weight))
 
     def _programs(self, K: Gram, y: Floats, weight: Floats) -> list[BoxQP]:
-        return [self._program(K, y, weight, float(tau)) for tau in np.ravel(self.quantiles)]
+        quantiles = np.ravel(self.quantiles)
+        (C,), unit = self._sizes(y, weight)
+        self._units = [unit] * len(quantiles)
+        self._keep_sizes([[C]])
+        return [self._program(K, y / unit, weight, C / unit, float(tau)) for tau in quantiles]
 
     def predict(self, X: Any) -> Floats:
         """Return the quantiles at new data, shape (m,), or (m, q) for several, in the order they were given.

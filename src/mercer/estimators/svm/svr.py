@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -29,10 +29,10 @@ from mercer.problems import BoxQP, Solution, Status
 from mercer.solvers import Solver
 from mercer.targets import Real
 
-__all__ = ["HuberSVR", "NuSVR", "SVR", "SupportVectorRegressor", "program_of"]
+__all__ = ["COST", "HuberSVR", "NuSVR", "SVR", "SupportVectorRegressor", "program_of"]
 __public__ = ["HuberSVR", "NuSVR", "SVR"]
 
-_COST, _TUBE = 3.0, 0.1  # in standard deviations of y
+COST = Optional(AnyOf(Positive(), OneOf("spread")))
 _SAME = 1e-12  # targets that differ by less of their size are the same but for rounding
 _LEAST = 1e-290  # spreads whose thousandths are in range
 
@@ -40,18 +40,51 @@ _LEAST = 1e-290  # spreads whose thousandths are in range
 class SupportVectorRegressor(Certified, RegressorMixin, SupportVectorMachine):
     """Base of the regression machines; a subclass writes the program of one function and reads its bias."""
 
-    C: Any
     several_outputs: ClassVar[bool] = True
+    C_: Any  # a number, or one for each output, as all sizes are
+    epsilon_: Any
+    # what may be measured by y: the number it is where a kernel is given, and how many standard deviations "spread" is
+    measured: ClassVar[Mapping[str, tuple[float, float]]] = {"C": (1.0, 3.0)}
 
     # what a subclass writes ---------------------------------------------------------------------------
 
     @abstractmethod
-    def _program(self, K: Gram, y: Floats, weight: Floats) -> BoxQP:
-        """Return the dual of the fit of one function; weights are those of the samples."""
+    def _program(self, K: Gram, y: Floats, weight: Floats, *sizes: float) -> BoxQP:
+        """Return the dual of the fit of one function, whose sizes are those of `measured`, in the unit of its y."""
 
     def _programs(self, K: Gram, y: Floats, weight: Floats) -> list[BoxQP]:
-        """Return one program per function, for one column of targets or several."""
-        return [self._program(K, column, weight) for column in y.reshape(len(y), -1).T]
+        """Keep the sizes of each function, and return its program in its unit, for one column of y or several."""
+        columns = list(y.reshape(len(y), -1).T)
+        found = [self._sizes(column, weight) for column in columns]
+        self._units = [unit for _, unit in found]
+        self._keep_sizes([sizes for sizes, _ in found])
+        return [
+            self._program(K, column / unit, weight, *(size / unit for size in sizes))
+            for column, (sizes, unit) in zip(columns, found, strict=True)
+        ]
+
+    def _settled(self) -> dict[str, Any]:
+        given = {name: getattr(self, name) for name in self.measured}
+        plain = self.kernel is not None
+        return {n: g if g is not None else self.measured[n][0] if plain else "spread" for n, g in given.items()}
+
+    def _sizes(self, y: Floats, weight: Floats) -> tuple[list[float], float]:
+        """Return what `measured` lists for one output, and the unit in which its program is solved."""
+        settled = self._settled()
+        spread = _spread(y, weight) if "spread" in settled.values() else 1.0
+        sizes = [self.measured[n][1] * spread if s == "spread" else float(s) for n, s in settled.items()]
+        return sizes, spread if [*settled.values()][-1] == "spread" else 1.0
+
+    def _keep_sizes(self, sizes: list[list[float]]) -> None:
+        """Keep sizes in attributes, a number or an entry for each output."""
+        for name, values in zip(self.measured, zip(*sizes, strict=True), strict=True):
+            setattr(self, f"{name}_", values[0] if self.target_.columns is None else np.array(values))
+
+    def _solve_all(self, problems: Sequence[Any], run: Run, until: float = 0.9) -> list[Solution]:
+        """Solve the programs, and return their solutions in the unit of y."""
+        found = super()._solve_all(problems, run, until)
+        pairs = zip(found, self.__dict__.pop("_units"), strict=True)
+        return [replace(s, coef=unit * s.coef, multipliers=unit * s.multipliers) for s, unit in pairs]
 
     def _bias(self, solution: Solution) -> float:
         return -float(solution.multipliers[0])
@@ -234,6 +267,7 @@ class SVR(MultiOutputMixin, SupportVectorRegressor):
     (2148, 72)
     """
 
+    measured = {**SupportVectorRegressor.measured, "epsilon": (0.1, 0.1)}
     constraints = {
         "C": Optional(AnyOf(Positive(), OneOf(math.inf, "spread"))),
         "epsilon": Optional(AnyOf(Interval(0.0, np.inf, closed="left"), OneOf("spread"))),
@@ -274,35 +308,10 @@ class SVR(MultiOutputMixin, SupportVectorRegressor):
         self.max_time = max_time
         self.n_threads = n_threads
 
-    def _programs(self, K: Gram, y: Floats, weight: Floats) -> list[BoxQP]:
-        """Keep the tube of each output, and return its program."""
-        tubes = np.array([self._tube(column, weight) for column in y.reshape(len(y), -1).T])
-        self._units = tubes[:, 2]
-        self.C_, self.epsilon_ = tubes[0, :2].tolist() if self._is_one() else tubes[:, :2].T.copy()
-        return super()._programs(K, y, weight)
-
-    def _program(self, K: Gram, y: Floats, weight: Floats) -> BoxQP:
-        C, epsilon, unit = self._tube(y, weight)
-        loss = EpsilonInsensitive(epsilon / unit) if epsilon > 0 else Absolute()
-        return program_of(K, loss.box_dual(y / unit, C / unit * weight))
-
-    def _solve_all(self, problems: Sequence[Any], run: Run, until: float = 0.9) -> list[Solution]:
-        """Solve the programs, which are in the unit of the tube, and return the solutions in that of y."""
-        found = super()._solve_all(problems, run, until)
-        pairs = zip(found, self.__dict__.pop("_units"), strict=True)
-        return [replace(s, coef=unit * s.coef, multipliers=unit * s.multipliers) for s, unit in pairs]
-
-    def _tube(self, y: Floats, weight: Floats) -> tuple[float, float, float]:
-        """Return cost and half-width for one output, and the unit in which its program is solved."""
-        C, epsilon = self._settled().values()
-        spread = _spread(y, weight) if "spread" in (C, epsilon) else 1.0
-        cost = _COST * spread if C == "spread" else float(C)
-        return (cost, _TUBE * spread, spread) if epsilon == "spread" else (cost, float(epsilon), 1.0)
-
-    def _settled(self) -> dict[str, Any]:
-        plain = self.kernel is not None
-        C = self.C if self.C is not None else 1.0 if plain else "spread"
-        return {"C": C, "epsilon": self.epsilon if self.epsilon is not None else 0.1 if plain else "spread"}
+    def _program(self, K: Gram, y: Floats, weight: Floats, *sizes: float) -> BoxQP:
+        C, epsilon = sizes
+        loss = EpsilonInsensitive(epsilon) if epsilon > 0 else Absolute()
+        return program_of(K, loss.box_dual(y, C * weight))
 
     def _is_bounded(self) -> bool:
         return not isinstance(self.C, float) or math.isfinite(self.C)
@@ -333,8 +342,8 @@ class NuSVR(MultiOutputMixin, SupportVectorRegressor):
     ----------
     kernel : Kernel, str or None, default None
         As in `SVR`.
-    C : float, default 1.0
-        Cost of an error of size one outside the tube. Positive.
+    C : float, "spread" or None, default None
+        Cost of an error of size one outside the tube, as in `SVR`. Positive and finite.
     nu : float, default 0.5
         Upper bound on the share of samples outside the tube and lower bound on that of support vectors. In (0, 1].
     gamma, degree, coef0 : optional
@@ -348,6 +357,7 @@ class NuSVR(MultiOutputMixin, SupportVectorRegressor):
     ----------
     epsilon_ : float or (k,) array
         Half-width of the tube found, in the unit of y. `SVR` with this epsilon has the same optimum.
+    C_ : float or (k,) array
     support_, support_vectors_, n_support_, dual_coef_, intercept_, expansion_, n_iter_, solution_
         As in `SVR`.
 
@@ -366,12 +376,12 @@ class NuSVR(MultiOutputMixin, SupportVectorRegressor):
     0.1
     """
 
-    constraints = {"C": Positive(), "nu": Interval(0.0, 1.0, closed="right")}
+    constraints = {"C": COST, "nu": Interval(0.0, 1.0, closed="right")}
 
     def __init__(
         self,
         kernel: Any = None,
-        C: float = 1.0,
+        C: float | str | None = None,
         *,
         nu: float = 0.5,
         gamma: float | str | None = None,
@@ -403,10 +413,11 @@ class NuSVR(MultiOutputMixin, SupportVectorRegressor):
         self.max_time = max_time
         self.n_threads = n_threads
 
-    def _program(self, K: Gram, y: Floats, weight: Floats) -> BoxQP:
-        dual = EpsilonInsensitive(0.0).box_dual(y, self.C * weight)
+    def _program(self, K: Gram, y: Floats, weight: Floats, *sizes: float) -> BoxQP:
+        (C,) = sizes
+        dual = EpsilonInsensitive(0.0).box_dual(y, C * weight)
         assert dual.index is not None
-        half = min(0.5 * self.nu * self.C * float(weight.sum()), float(dual.upper.sum()))
+        half = min(0.5 * self.nu * C * float(weight.sum()), float(dual.upper.sum()))
         group = np.repeat(np.arange(2), len(y))
         return BoxQP(
             Repeated(K, dual.index), dual.linear, dual.lower, dual.upper, group=group, total=np.array([half, -half])
@@ -435,11 +446,12 @@ class HuberSVR(MultiOutputMixin, SupportVectorRegressor):
     ----------
     kernel : Kernel, str or None, default None
         As in `SVR`.
-    C : float, default 1.0
-        Cost of one unit more of a large error. Positive.
-    threshold : float, default 1.0
+    C : float, "spread" or None, default None
+        Cost of one unit more of a large error. Positive and finite; "spread" and None as in `SVR`.
+    threshold : float, "spread" or None, default None
         Size of an error, in the unit of y, from which the cost grows linearly. Positive. Large thresholds are kernel
-        ridge regression with a bias and alpha = sigma / C, small ones least absolute deviation.
+        ridge regression with a bias and alpha = sigma / C, small ones least absolute deviation. "spread" is 0.3
+        standard deviations of y. None is "spread" with the default kernel, and 1.0 if a kernel is given.
     gamma, degree, coef0 : optional
         As in `SVR`.
     tol, max_iter, shrinking, cache_size : optional
@@ -449,6 +461,8 @@ class HuberSVR(MultiOutputMixin, SupportVectorRegressor):
 
     Attributes
     ----------
+    C_, threshold_ : float or (k,) array
+        Cost and threshold of each output.
     support_, support_vectors_, n_support_, dual_coef_, intercept_, expansion_, n_iter_, solution_
         As in `SVR`; nearly all samples are support vectors.
 
@@ -467,14 +481,15 @@ class HuberSVR(MultiOutputMixin, SupportVectorRegressor):
     array([7.2])
     """
 
-    constraints = {"C": Positive(), "threshold": Positive()}
+    measured = {**SupportVectorRegressor.measured, "threshold": (1.0, 0.3)}
+    constraints = {"C": COST, "threshold": COST}
 
     def __init__(
         self,
         kernel: Any = None,
-        C: float = 1.0,
+        C: float | str | None = None,
         *,
-        threshold: float = 1.0,
+        threshold: float | str | None = None,
         gamma: float | str | None = None,
         degree: int | None = None,
         coef0: float | None = None,
@@ -504,5 +519,6 @@ class HuberSVR(MultiOutputMixin, SupportVectorRegressor):
         self.max_time = max_time
         self.n_threads = n_threads
 
-    def _program(self, K: Gram, y: Floats, weight: Floats) -> BoxQP:
-        return program_of(K, Huber(self.threshold).box_dual(y, self.C * weight))
+    def _program(self, K: Gram, y: Floats, weight: Floats, *sizes: float) -> BoxQP:
+        C, threshold = sizes
+        return program_of(K, Huber(threshold).box_dual(y, C * weight))

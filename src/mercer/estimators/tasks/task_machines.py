@@ -223,10 +223,8 @@ class MultiTaskSVR(_TaskedMachine, SVR):
     ----------
     kernel : Kernel, str or None, default None
         Of the samples without their tasks, as in `SVR`.
-    C : float, default 1.0
-        Cost of an error of size one outside the tube.
-    epsilon : float, default 0.1
-        Half-width of the tube, in the unit of y.
+    C, epsilon : float, "spread" or None, default None
+        Cost of an error of size one outside the tube, and half-width of the tube, as in `SVR`.
     task : str or int, optional
         The column of the task in X. None if tasks are given as ``fit(X, y, tasks=tasks)``; without either the columns
         of y are tasks, NaN where nothing was seen, or there is one.
@@ -244,6 +242,7 @@ class MultiTaskSVR(_TaskedMachine, SVR):
     ----------
     rho_, rho_errors_, tasks_, task_offsets_
         As in `MultiTaskSVC`; the loss is the mean of what sticks out of the tube.
+    C_, epsilon_ : float or (k,) array
     support_, support_vectors_, n_support_, dual_coef_, intercept_, expansion_, n_iter_, solution_
         As in `SVR`.
 
@@ -261,9 +260,9 @@ class MultiTaskSVR(_TaskedMachine, SVR):
     def __init__(
         self,
         kernel: Any = None,
-        C: float = 1.0,
+        C: float | str | None = None,
         *,
-        epsilon: float = 0.1,
+        epsilon: float | str | None = None,
         task: Any = None,
         rho: Any = 0.5,
         gamma: float | str | None = None,
@@ -297,8 +296,8 @@ class MultiTaskSVR(_TaskedMachine, SVR):
         self.max_time = max_time
         self.n_threads = n_threads
 
-    def _program(self, K: Gram, y: Floats, weight: Floats) -> BoxQP:
-        return self._with_sums(super()._program(K, y, weight), K)
+    def _program(self, K: Gram, y: Floats, weight: Floats, *sizes: float) -> BoxQP:
+        return self._with_sums(super()._program(K, y, weight, *sizes), K)
 
     def _bias(self, solution: Solution) -> float:
         if not self._has_own(self.tasks_):
@@ -321,9 +320,9 @@ class MultiTaskSVR(_TaskedMachine, SVR):
         offsets = 0.0 if self.task_offsets_ is None else np.reshape(self.task_offsets_, (len(self.tasks_), -1))[group]
         values = K @ coef + self.intercept_ + offsets
         total = 0.0
-        for column in range(y.shape[1]):
-            left_out = values[:, column] - _span_moves(K, coef[:, column], self.C * w, border)
-            total += float(w @ np.maximum(0.0, np.abs(y[:, column] - left_out) - self.epsilon))
+        for column, (C, epsilon) in enumerate(zip(np.ravel(self.C_), np.ravel(self.epsilon_), strict=True)):
+            left_out = values[:, column] - _span_moves(K, coef[:, column], C * w, border)
+            total += float(w @ np.maximum(0.0, np.abs(y[:, column] - left_out) - epsilon))
         return total / (float(w.sum()) * y.shape[1])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, tasks: Any = None) -> float:

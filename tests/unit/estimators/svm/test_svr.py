@@ -11,6 +11,7 @@ from mercer.errors import ParameterError, TargetError
 from mercer.estimators.squares.ridge import KernelRidge
 from mercer.estimators.svm.quantile_svr import QuantileSVR
 from mercer.estimators.svm.svr import SVR, HuberSVR, NuSVR
+from mercer.estimators.tasks.task_machines import MultiTaskSVR
 from mercer.gram import Dense, Tiles
 from mercer.kernels import Gaussian, Linear, NegativeDistance, Spectrum
 from mercer.losses import Absolute, EpsilonInsensitive, Huber, Pinball
@@ -301,6 +302,36 @@ def test_the_default_tube_is_in_the_unit_of_the_targets():
     several = SVR(tol=1e-9).fit(X, Y)
     np.testing.assert_allclose(several.C_, 3.0 * Y.std(axis=0))
     np.testing.assert_allclose(several.predict(X), np.column_stack([expected, 1e6 * expected - 7e5]), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("machine", "sizes"),
+    [
+        (NuSVR, {"C": 3.0}),
+        (HuberSVR, {"C": 3.0, "threshold": 0.3}),
+        (QuantileSVR, {"C": 6.0}),
+        (MultiTaskSVR, {"C": 3.0, "epsilon": 0.1}),
+    ],
+)
+def test_default_sizes_of_the_whole_family_are_in_the_unit_of_the_targets(machine, sizes):
+    X, y = table("random")
+    given = machine(Gaussian("columns"), **sizes, tol=1e-9).fit(X, (y - y.mean()) / y.std())
+    expected = y.mean() + y.std() * given.predict(X)
+    for scale in (1e-6, 1e6):
+        model = machine(tol=1e-9).fit(X, scale * y)
+        told = [getattr(model, f"{name}_") for name in sizes]
+        np.testing.assert_allclose(told, scale * y.std() * np.array([*sizes.values()]))
+        np.testing.assert_allclose(model.predict(X) / scale, expected, atol=1e-7)  # 100 times the violation allowed
+    plain = machine("rbf").fit(X, y)
+    usual = {"C": 1.0, "threshold": 1.0, "epsilon": 0.1}
+    assert [getattr(plain, f"{name}_") for name in sizes] == [usual[name] for name in sizes]
+
+
+def test_the_default_median_is_that_of_a_tube_of_no_width():
+    X, y = table("random")
+    a, b = QuantileSVR(tol=1e-9).fit(X, y), SVR(epsilon=0.0, tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(a.C_, 2.0 * b.C_)
+    np.testing.assert_allclose(a.predict(X), b.predict(X), atol=1e-7 * y.std())  # the same program, to 100 times tol
 
 
 def test_a_kernel_or_a_number_that_is_given_means_what_it_means_in_scikit_learn():
