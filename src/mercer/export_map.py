@@ -546,7 +546,7 @@ SAVED: dict[str, tuple[str, ...]] = {
     "mercer.estimators.structured.multilabel_svc": ("LabelTable",),
     "mercer.estimators.structured.parse_trees": ("Parse",),
     "mercer.estimators.svm.novelty": ("Ball",),
-    "mercer.first_model.verdicts": ("Held", "Tried",),
+    "mercer.first_model.verdicts": ("Grown", "Held", "Tried",),
     "mercer.gram.distributed": ("Layout", "Reference",),
     "mercer.gram.gauss.fast_gauss": ("FastGaussExpansion",),
     "mercer.gram.gram": ("Solution", "Status", "Trace",),

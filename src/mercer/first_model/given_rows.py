@@ -14,7 +14,17 @@ from mercer.errors import DomainError, TargetError
 from mercer.selection.tables.table_choice import fold_numbers
 from mercer.targets.target import sample_weights
 
-__all__ = ["Given", "Pair", "doubts", "folds", "given_rows", "held_pairs", "require_known", "require_target"]
+__all__ = [
+    "Given",
+    "Pair",
+    "doubts",
+    "folds",
+    "given_rows",
+    "held_pairs",
+    "is_enough",
+    "require_known",
+    "require_target",
+]
 
 FOLDED = 300  # rows up to which all are held out in turn; of more, a quarter
 PARTS = 4
@@ -107,7 +117,7 @@ def folds(y: Array, task: str, given: Given, count: int) -> list[Pair]:
         pairs = [(np.flatnonzero(number != k), np.flatnonzero(number == k)) for k in range(count)]
     if given.time is not None and given.groups is not None:
         pairs = [(kept[~np.isin(given.groups[kept], given.groups[out])], out) for kept, out in pairs]
-    return [(kept, out) for kept, out in pairs if len(out) and _is_enough(y[kept], task)]
+    return [(kept, out) for kept, out in pairs if len(out) and is_enough(y[kept], task)]
 
 
 def held_pairs(y: Array, task: str, given: Given) -> list[Pair]:
@@ -120,8 +130,8 @@ def held_pairs(y: Array, task: str, given: Given) -> list[Pair]:
     return folds(y, task, given, max(PARTS, -(-n // MOST_HELD)))[:1]
 
 
-def _is_enough(y: Array, task: str) -> bool:
-    """Whether there is something to learn: two classes, or two rows."""
+def is_enough(y: Array, task: str) -> bool:
+    """Return whether there is something to learn: two classes, or two rows."""
     return len(np.unique(y)) > 1 if task == "classification" else len(y) > 1
 
 

@@ -14,16 +14,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from mercer.arrays import Array, Floats, Indices
+from mercer.arrays import Array, Floats
 from mercer.budget import Clock
 from mercer.choosing import Effort, KernelSearchCV
 from mercer.errors import TimeBudgetError
-from mercer.first_model.given_rows import Given, folds, held_pairs, require_target
+from mercer.first_model.given_rows import Given, Pair, folds, held_pairs, require_target
+from mercer.first_model.held_rows import curve_of, growth_said, joined, predicted, predicted_from_fewer
 from mercer.first_model.machine_families import Aim, Family, families, usual
 from mercer.first_model.row_sources import Found, Source, Watch
-from mercer.first_model.verdicts import Held, Judgement, Tried, judged, needs_probabilities, standard_error
+from mercer.first_model.verdicts import Grown, Held, Judgement, Tried, judged, needs_probabilities, standard_error
 from mercer.kernels import Kernel
 from mercer.runtime.tiling import serial_blas
 from mercer.selection.automatic import COARSE, ROWS, some_rows
@@ -87,6 +87,8 @@ class Chosen:
         Which rows these are.
     judgement : Judgement
         Score, standard error, baseline and verdict.
+    curve : list of Grown
+        Scores of the same rows by how many others were learned from.
     leaderboard : list of Tried
         The best first.
     steps : list of str
@@ -97,6 +99,7 @@ class Chosen:
     held: Held
     method: str
     judgement: Judgement
+    curve: list[Grown]
     leaderboard: list[Tried]
     steps: list[str]
 
@@ -105,7 +108,7 @@ class Chosen:
         low = getattr(model, "residual_trace_", None)
         rank = [] if low is None else [f"K of all rows by {model.gram_!r}, which leaves {low:.2g} of its trace out"]
         model.story_ = [*story, *self.steps, *rank]
-        model.leaderboard_, model.held_ = self.leaderboard, self.held
+        model.leaderboard_, model.held_, model.learning_curve_ = self.leaderboard, self.held, self.curve
         model.score_, model.score_error_ = self.judgement.score, self.judgement.error
         model.baseline_, model.verdict_ = self.judgement.baseline, self.judgement.verdict
 
@@ -184,24 +187,32 @@ def _chosen(
     centre, unit = _scale(y, given) if task == "regression" else (0.0, 1.0)
     compared = (y - centre) / unit if task == "regression" else y
     aim, pairs = Aim(task, len(y), unit), held_pairs(y, task, given)
-    parts, said, picked = len(pairs) + (len(pairs) != 1), [], None
+    parts, said, fewer, picked = len(pairs) + (len(pairs) != 1), [], [], None
+    classes = np.unique(y)
     for part, (kept, out) in enumerate(pairs):
         some, values, own = source.take(kept), y[kept], given.take(kept)
         picked = _pick(some, compared[kept], aim, own, _part_of(watch, part, parts), pace, on_scored)
         model = picked.best.model(picked.found.kernels[picked.best.place], aim)
-        said.append(_predicted(model, some, values, own.weight, source.take(out), np.unique(y), pace))
+        new = source.take(out)
+        said.append(predicted(model, some, values, own.weight, new, classes, pace.left()))
+        if not pace.late:
+            left = pace.left(first=False)
+            fewer.append(predicted_from_fewer(model, some, values, own, aim.task, new, classes, left))
     if len(pairs) == 1 and picked is not None:
         kernel = source.again(picked.found, picked.best.place)
     else:
         picked = _pick(source, compared, aim, given, _part_of(watch, parts - 1, parts), pace, on_scored)
         kernel = picked.found.kernels[picked.best.place]
     watch(1.0)
-    held, method = _held(pairs, said, y, given)
+    held = joined(pairs, said, y)
     known = np.ones(len(y), dtype=bool)
     if len(pairs) == 1:
         known[pairs[0][1]] = False
     judgement = judged(held, known, y, task, given.scoring, given.weight)
-    return Chosen(picked.best.model(kernel, aim), held, method, judgement, picked.board[:LISTED], picked.steps)
+    curve = curve_of(pairs, fewer, judgement, y, task, given)
+    model, method = picked.best.model(kernel, aim), _method(pairs, held, given)
+    steps = [*picked.steps, *growth_said(curve, given.scoring)]
+    return Chosen(model, held, method, judgement, curve, picked.board[:LISTED], steps)
 
 
 def _scale(y: Array, given: Given) -> tuple[float, float]:
@@ -216,36 +227,14 @@ def _part_of(watch: Watch, part: int, parts: int) -> Watch:
     return lambda share: watch((part + 0.98 * share) / parts)
 
 
-def _predicted(
-    model: Any, some: Source, y: Array, weight: Floats | None, new: Source, classes: Array, pace: Pace
-) -> tuple[Array, Floats | None]:
-    """Fit a model to some rows, and return predictions for others, with the probabilities of all classes."""
-    more = {} if weight is None else {"sample_weight": weight}
-    fresh: Any = clone(model)
-    model = fresh.set_params(max_time=pace.left()).fit(some.data(model.kernel), y, **more)
-    T = new.data(model.kernel)
-    predictions = np.asarray(model.predict(T))
-    if not hasattr(model, "predict_proba"):
-        return predictions, None
-    P = np.zeros((len(predictions), len(classes)))
-    P[:, np.searchsorted(classes, model.classes_)] = model.predict_proba(T)
-    return predictions, P
-
-
-def _held(
-    pairs: Sequence[tuple[Indices, Indices]], said: Sequence[tuple[Array, Floats | None]], y: Array, given: Given
-) -> tuple[Held, str]:
-    """Join the predictions of the parts, and say which rows they are for."""
+def _method(pairs: Sequence[Pair], held: Held, given: Given) -> str:
+    """Say which rows were held out."""
     if not pairs:
-        return Held(np.zeros(0, dtype=np.intp), y[:0], y[:0], None), "not validated"
-    rows = np.concatenate([out for _, out in pairs])
-    tables = [P for _, P in said if P is not None]
-    probabilities = np.concatenate(tables) if len(tables) == len(said) else None
-    held = Held(rows, y[rows], np.concatenate([one for one, _ in said]), probabilities)
+        return "not validated"
     if len(pairs) > 1:
-        return held, f"{len(rows)} rows in {len(pairs)} folds, the whole choice made in each"
+        return f"{len(held.rows)} rows in {len(pairs)} folds, the whole choice made in each"
     which = "the latest rows" if given.time is not None else "rows"
-    return held, f"{len(rows)} {which} held out, the whole choice made without them"
+    return f"{len(held.rows)} {which} held out, the whole choice made without them"
 
 
 def _pick(

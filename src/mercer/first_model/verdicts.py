@@ -12,8 +12,8 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from mercer.arrays import Array, Floats, Indices
 from mercer.errors import ParameterError
 
-__all__ = ["Held", "Judgement", "Tried", "judged", "needs_probabilities", "require_scoring", "standard_error"]
-__saved__ = ["Held", "Tried"]
+__all__ = ["Grown", "Held", "Judgement", "Tried", "judged", "needs_probabilities", "require_scoring", "standard_error"]
+__saved__ = ["Grown", "Held", "Tried"]
 
 WORST = 100.0  # of R^2 below zero, beyond which it is no share that anyone would read
 BLOCKS = 40  # of rows, each of which is left out once for the standard error
@@ -40,6 +40,15 @@ class Tried:
     standard_error: float
     seconds: float
     size: int
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A point of a learning curve: how many rows were learned from, the score of the rows held out, its error."""
+
+    rows: int
+    score: float
+    standard_error: float
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,7 +42,7 @@ class AnswerFacts:
     more : int
         How many more were tried.
     curve : tuple of (name, sizes, scores)
-        Scores of what was tried on samples of several sizes.
+        Scores of the model, and of what was tried, on several numbers of samples.
     """
 
     verdict: str
@@ -61,12 +61,20 @@ def answer(subject: Subject, scores: ScoreFacts | None) -> AnswerFacts:
     rows = [_tried(row) for row in getattr(subject.model, "leaderboard_", ())]
     return AnswerFacts(
         shown(given, 600) if given else verdict, useless, tuple(rows[:MOST_TRIED]), max(0, len(rows) - MOST_TRIED),
-        tuple(_by_size(rows)),
+        (*_learning(subject.model), *_by_size(rows)),
     )  # fmt: skip
 
 
 def _tried(row: Any) -> TriedFacts:
     return TriedFacts(shown(row.name, 160), float(row.score), row.standard_error, row.seconds, row.size)
+
+
+def _learning(model: Any) -> list[tuple[str, tuple[int, ...], tuple[float, ...]]]:
+    """Return the scores of the model itself when it learns from fewer samples."""
+    points = [one for one in getattr(model, "learning_curve_", ()) if np.isfinite(one.score)]
+    if len(points) < 2:
+        return []
+    return [("this model", tuple(int(one.rows) for one in points), tuple(float(one.score) for one in points))]
 
 
 def _by_size(rows: list[TriedFacts]) -> list[tuple[str, tuple[int, ...], tuple[float, ...]]]:

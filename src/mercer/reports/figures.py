@@ -203,16 +203,21 @@ def dependence_figure(facts: DependenceFacts, salt: str) -> Figure:
 
 
 def learning_figure(curves: tuple[tuple[str, tuple[int, ...], tuple[float, ...]], ...]) -> Figure:
-    """Return the scores of what was tried on growing numbers of samples."""
+    """Return scores that were learned from growing numbers of samples."""
 
     def draw(ax: Any) -> None:
         for place, (name, sizes, scores) in enumerate(curves[:7]):
             short = name if len(name) <= 40 else f"{name[:39]}…"
             ax.plot(sizes, scores, marker="o", markersize=4, color=COLOURS[place], linewidth=1.3, label=short)
-        ax.set(xlabel="samples", ylabel="score")
+        ax.set(xlabel="samples learned from", ylabel="score", xscale="log")
+        sizes = sorted({size for _, found, _ in curves[:7] for size in found})
+        ax.set_xticks(sizes, [str(size) for size in sizes], minor=False)
+        ax.minorticks_off()
         ax.legend()
 
-    return Figure(svg(draw, WIDE, "learning"), "Scores of what was tried on growing numbers of samples.")
+    return Figure(
+        svg(draw, WIDE, "learning"), "Learning curve: the score by the number of samples that were learned from."
+    )
 
 
 def calibration_figure(facts: CalibrationFacts) -> Figure:

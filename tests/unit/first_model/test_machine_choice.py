@@ -10,7 +10,7 @@ from sklearn.model_selection import cross_val_score
 import mercer
 from mercer import SVC, KernelRidge
 from mercer.budget import Clock
-from mercer.first_model import given_rows
+from mercer.first_model import given_rows, held_rows
 from mercer.first_model import machine_choice as choice
 from mercer.first_model import machine_families as machines
 from mercer.first_model.given_rows import Given, folds, held_pairs
@@ -160,10 +160,12 @@ def test_a_comparison_ends_in_the_midst_of_a_machine():
 
 def test_what_is_fitted_on_the_way_has_the_time_that_is_left(monkeypatch):
     seen = []
-    monkeypatch.setattr(choice, "clone", lambda model: seen.append(clone(model)) or seen[-1])
+    monkeypatch.setattr(held_rows, "clone", lambda model: seen.append(clone(model)) or seen[-1])
     pace = choice.Pace.of(Clock.start(3600.0))
     choice.choose(rows(Gaussian(1.0)), CURVE, "regression", Given(scoring="r2"), nothing, pace)
-    assert len(seen) == 4 and all(3000.0 < model.max_time <= 3600.0 for model in seen)
+    assert len(seen) == 8  # in each of four folds one for the score and one for the learning curve, which may not last
+    assert all(3000.0 < model.max_time <= 3600.0 for model in seen[::2])
+    assert all(0.0 < model.max_time <= 1800.0 for model in seen[1::2])
 
 
 def test_time_that_is_up_is_told_by_the_one_who_watches():
@@ -219,7 +221,9 @@ def test_what_was_found_is_told_and_kept(tmp_path, once):
     assert again.leaderboard_ == model.leaderboard_ and again.leaderboard_[0].score >= again.leaderboard_[-1].score
     np.testing.assert_array_equal(again.held_.probabilities, model.held_.probabilities)
     np.testing.assert_array_equal(again.held_.predictions, model.held_.predictions)
-    for name in ("score_", "score_error_", "baseline_", "verdict_", "story_"):
+    assert [point.rows for point in model.learning_curve_] == [22, 45]
+    assert model.learning_curve_[-1].score == model.score_
+    for name in ("score_", "score_error_", "baseline_", "verdict_", "story_", "learning_curve_"):
         assert getattr(again, name) == getattr(model, name)
     assert isinstance(model, (SVC, KernelRidge)) or hasattr(model, "classes_")
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mercer import KernelMeanClassifier, KernelRidge
+from mercer.first_model.verdicts import Grown
 from mercer.kernels import Gaussian
 from mercer.reports.answer import answer
 from mercer.reports.scores import cross_validated
@@ -45,6 +46,15 @@ def test_what_a_model_tells_of_itself_comes_first():
     said = found(KernelRidge(Gaussian(1.0)), X[:, 0], verdict_="Good enough.", leaderboard_=rows)
     assert said.verdict == "Good enough." and [row.name for row in said.tried] == ["b", "a", "b"]
     assert said.curve == (("b", (30, 60), (0.7, 0.9)),) and said.more == 0
+
+
+def test_the_learning_curve_is_that_of_the_model_first():
+    points = [Grown(20, 0.5, 0.1), Grown(40, np.nan, 0.1), Grown(80, 0.75, 0.05)]
+    rows = [Row("b", 0.9, 0.01, 0.1, 60), Row("b", 0.7, 0.1, 0.1, 30)]
+    said = found(KernelRidge(Gaussian(1.0)), X[:, 0], verdict_="Good.", leaderboard_=rows, learning_curve_=points)
+    assert said.curve == (("this model", (20, 80), (0.5, 0.75)), ("b", (30, 60), (0.7, 0.9)))
+    alone = found(KernelRidge(Gaussian(1.0)), X[:, 0], verdict_="Good.", learning_curve_=points[:1])
+    assert alone.curve == ()
 
 
 def test_without_scores_there_is_nothing_to_say():
