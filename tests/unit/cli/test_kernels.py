@@ -36,6 +36,7 @@ def test_unknown_names():
 
 def test_words_are_looked_for_in_names_domains_and_descriptions():
     found = {row["name"] for row in run_json("kernels", "substring")["kernels"]}
+    assert run_json("kernels", "cyclic kernel")["name"] == run_json("kernels", "von Mises kernel")["name"] == "Periodic"
     assert "Spectrum" in found and "Gaussian" not in found
     assert {row["domain"] for row in run_json("kernels", "substring", "--domain", "strings")["kernels"]} == {"Strings"}
     assert "WeisfeilerLehman" in {row["name"] for row in run_json("kernels", "graphs")["kernels"]}

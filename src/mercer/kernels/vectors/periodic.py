@@ -60,7 +60,7 @@ class Periodic(Radial):
            [1.   , 0.135, 1.   ]])
     """
 
-    synonyms = ("ExpSineSquared",)
+    synonyms = ("ExpSineSquared", "von Mises kernel", "cyclic kernel")
     formula = r"\exp(-2 \sum_j \sin^2(\pi (x_j - x'_j) / p) / l^2)"
     cost = "O(mnd), one matrix product"
     spectral_support = "lattice"
