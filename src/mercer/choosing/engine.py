@@ -371,13 +371,13 @@ def _on_matrix(work: Work, group: _Group, held: Held) -> dict[tuple[int, int], d
     """Fit one model to rows and columns of the matrix."""
     sheet, fold = group.sheet, group.fold
     train, test = work.splits[fold.number]
+    whole = Similarities.pack(held.double)  # which has k(x, x) of the samples left out, too
     out = {}
     for place, model in zip(group.places, group.models, strict=True):
         last = last_of(model)
         last = fresh(last, {"kernel": Precomputed(), **(last._settled() if last.kernel is None else {})})
         if "gamma" in last.get_params(deep=False):
             last.set_params(gamma=None, degree=None, coef0=None)
-        whole = held.double
         weights = {}
         if "sample_weight" in work.fit_params:
             weights = {"sample_weight": sheet.weight}

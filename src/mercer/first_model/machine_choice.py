@@ -19,6 +19,7 @@ from mercer.arrays import Array, Floats
 from mercer.budget import Clock
 from mercer.choosing import Effort, KernelSearchCV
 from mercer.errors import TimeBudgetError
+from mercer.first_model.criteria import comparing
 from mercer.first_model.given_rows import Given, Pair, folds, held_pairs, require_target
 from mercer.first_model.held_rows import curve_of, growth_said, joined, predicted, predicted_from_fewer
 from mercer.first_model.machine_families import Aim, Family, families, usual
@@ -33,7 +34,8 @@ __all__ = ["Chosen", "Pace", "choose"]
 FOLDS = 5
 COMPARING = 0.5  # of the time, after which nothing more is compared
 USUAL = 60.0  # seconds
-KEPT = 2  # kernels that meet all machines
+KEPT = 2  # kernels that meet all machines, where none is the usual one
+DOUBT = 2.0  # standard errors by which another kernel must be better than the usual one
 FINALISTS = 4  # candidates that are compared on more rows
 LISTED = 30  # of the leaderboard
 
@@ -115,13 +117,14 @@ class Chosen:
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """A machine with one of the kernels, and what it scored."""
+    """A machine with one of the kernels, what it scored, and the merit by which it is compared, in all and by folds."""
 
     family: Family
     place: int
     params: dict[str, Any]
     tried: Tried
-    scores: Floats = field(default_factory=lambda: np.zeros(0))
+    merit: float = np.nan
+    merits: Floats = field(default_factory=lambda: np.zeros(0))
 
     def model(self, kernel: Kernel, aim: Aim) -> Any:
         """Return the machine with a kernel."""
@@ -254,8 +257,8 @@ def _pick(
     kernels = f"{len(found.kernels)} kernels and " if len(found.kernels) > 1 else ""
     steps = [
         *found.steps,
-        f"{kernels}{len(board)} settings of {_counted(counted, 'machine')} were compared by {given.scoring} in folds: "
-        f"{best.tried.name} is taken",
+        f"{kernels}{len(board)} settings of {_counted(counted, 'machine')} were compared in folds by "
+        f"{_compared_by(given, aim)}: {best.tried.name} is taken",
         *(["time was up, so that not all that was planned was compared"] if pace.late else []),
     ]
     return _Picked(found, best, [one.tried for one in board], steps)
@@ -272,50 +275,61 @@ def _compared(
     on_scored: Callable[[Tried], None] = ignore,
 ) -> list[_Candidate]:
     """Return candidates, the best first: all of them on some rows, the best of these on more."""
-    options, kernels = families(aim, y), found.kernels
+    options, kernels, main = families(aim, y), found.kernels, usual(aim)
     few = some_rows(len(y), COARSE)
     trial = _Trial(source.take(few), y[few], aim.task, given.take(few), found.labels, pace, on_scored)
     places, board = list(range(len(kernels))), []
-    if len(kernels) > KEPT:
-        board = trial.run(options[:1], kernels, places, lambda share: watch(0.3 * share))
-        places = list(dict.fromkeys(one.place for one in board))[:KEPT]
-        options = options[1:]
+    if len(kernels) > 1:
+        board = _preferred(trial.run([main], kernels, places, lambda share: watch(0.3 * share)), main, found.usual)
+        places = list(dict.fromkeys(one.place for one in board))[: KEPT if found.usual is None else 1] or places[:1]
+        options = [option for option in options if option is not main]
     board += trial.run(options, kernels, places, lambda share: watch(0.3 + 0.4 * share))
     if not board:  # too few rows to leave some out: the first machine in its middle setting
-        return [trial.unjudged(usual(aim), kernels[0])]
-    board.sort(key=lambda one: -one.tried.score)
+        return [trial.unjudged(main, kernels[0])]
+    board = _preferred(_sorted(board), main, found.usual)
     more = some_rows(len(y), ROWS)
     if len(more) > 1.5 * len(few) and not pace.late:
         trial = _Trial(source.take(more), y[more], aim.task, given.take(more), found.labels, pace, on_scored)
         finalists = _finalists(board)
-        again = trial.repeat(finalists, kernels, lambda share: watch(0.7 + 0.3 * share))
-        board = sorted(again, key=lambda one: -one.tried.score) + [
-            one for one in board if one not in finalists[: len(again)]
-        ]
+        again = _sorted(trial.repeat(finalists, kernels, lambda share: watch(0.7 + 0.3 * share)))
+        rest = [one for one in board if one not in finalists[: len(again)]]
+        board = [*_preferred(again, main, found.usual), *rest]
     watch(1.0)
-    return _preferred(board, usual(aim))
+    return board
+
+
+def _sorted(board: Sequence[_Candidate]) -> list[_Candidate]:
+    return sorted(board, key=lambda one: -one.merit)
 
 
 def _finalists(board: Sequence[_Candidate]) -> list[_Candidate]:
-    """Return the best candidates, with the best of each family among them."""
+    """Return the first candidates, with the first of each family among them."""
     best = {one.family.name: one for one in reversed(board)}
     rest = [one for one in board if one is not best[one.family.name]]
-    return sorted([*best.values(), *rest[: max(FINALISTS - len(best), 0)]], key=lambda one: -one.tried.score)
+    chosen = [*best.values(), *rest[: max(FINALISTS - len(best), 0)]]
+    return [one for one in board if one in chosen]
 
 
-def _preferred(board: list[_Candidate], first: Family) -> list[_Candidate]:
-    """Return the board with the best of the usual machine first, unless another is better by more than its error."""
-    size = board[0].tried.size
-    own = next((one for one in board if one.family is first and one.tried.size == size), board[0])
-    for other in board:
-        if other is own or other.tried.size != size:
-            break
-        gain = other.scores / 2.0 - own.scores / 2.0  # halves, whose difference does not overflow
+def _preferred(board: list[_Candidate], main: Family, place: int | None = None) -> list[_Candidate]:
+    """Return the board with the best of the usual machine and kernel first, unless another is better beyond its error.
+
+    Parameters
+    ----------
+    board : list of _Candidate
+        The best first, all compared on the same rows.
+    main : Family
+        The usual machine.
+    place : int or None
+        Of the usual kernel; None if all are alike.
+    """
+    own = next((one for one in board if one.family is main and place in (None, one.place)), None)
+    for other in [] if own is None else board[: board.index(own)]:
+        gain = other.merits / 2.0 - own.merits / 2.0  # halves, whose difference does not overflow
         error = standard_error(gain) if len(gain) > 1 else np.inf
-        if np.mean(gain) > error:
+        if np.mean(gain) > (1.0 if place is None or other.place == own.place else DOUBT) * error:
             own = other
             break
-    return [own, *(one for one in board if one is not own)]
+    return board if own is None else [own, *(one for one in board if one is not own)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -342,7 +356,7 @@ class _Trial:
                 grid = family.grid(kernels[place], self.source.data(kernels[place]), self.y)
                 found += self._scored(family, kernels[place], place, grid, first=not found)
                 watch((i * len(places) + j + 1) / total)
-        return sorted(found, key=lambda one: -one.tried.score)
+        return _sorted(found)
 
     def repeat(self, board: Sequence[_Candidate], kernels: Sequence[Kernel], watch: Watch) -> list[_Candidate]:
         """Return candidates with what they score on these rows."""
@@ -372,10 +386,12 @@ class _Trial:
         pairs = folds(self.y, self.task, self.given, max(2, min(FOLDS, len(self.y) // 4)))
         if not pairs:
             return []
-        probability = needs_probabilities(self.given.scoring, self.y, self.task)
+        criterion = comparing(self.given.scoring, self.y, self.task, pairs)
+        probability = criterion is not None or needs_probabilities(self.given.scoring, self.y, self.task)
         model = family.make(kernel, Aim(self.task, len(self.y), probability=probability))
         effort = Effort(max_time=self.pace.left(first=first))
-        search = KernelSearchCV(model, grid, scoring=self.given.scoring, cv=pairs, refit=False, effort=effort)
+        scorers = {"score": self.given.scoring, **({} if criterion is None else {"merit": criterion})}
+        search = KernelSearchCV(model, grid, scoring=scorers, cv=pairs, refit=False, effort=effort)
         more = {} if self.given.weight is None else {"sample_weight": self.given.weight}
         begun = time.perf_counter()
         with warnings.catch_warnings(), serial_blas():
@@ -389,19 +405,29 @@ class _Trial:
                     raise
                 return []
         results = search.cv_results_
-        scores = np.column_stack([results[f"split{k}_test_score"] for k in range(len(pairs))])
+        scores, merits = (
+            np.column_stack([results[f"split{k}_test_{name}"] for k in range(len(pairs))])
+            for name in ("score", list(scorers)[-1])
+        )
         seconds = (time.perf_counter() - begun) / len(scores)
         sizes = np.array([len(out) for _, out in pairs], dtype=float)
         out = []
-        for params, values in zip(results["params"], scores, strict=True):
+        for params, values, own in zip(results["params"], scores, merits, strict=True):
             with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is left out
-                mean = float(np.average(values, weights=sizes))
-            if np.isfinite(mean):
+                mean, merit = float(np.average(values, weights=sizes)), float(np.average(own, weights=sizes))
+            if np.isfinite(mean) and np.isfinite(merit):
                 error = standard_error(values) if len(values) > 1 else np.nan
-                name = self._name(family, params, place)
-                out.append(_Candidate(family, place, params, Tried(name, mean, error, seconds, len(self.y)), values))
-                self.on_scored(out[-1].tried)
+                tried = Tried(self._name(family, params, place), mean, error, seconds, len(self.y))
+                out.append(_Candidate(family, place, params, tried, merit, own))
+                self.on_scored(tried)
         return out
+
+
+def _compared_by(given: Given, aim: Aim) -> str:
+    """Say by what candidates are compared."""
+    if aim.task == "classification" and given.scoring == "accuracy":
+        return "the probabilities of the right classes"
+    return given.scoring
 
 
 def _counted(number: int, what: str) -> str:

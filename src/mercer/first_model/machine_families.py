@@ -69,7 +69,7 @@ def families(aim: Aim, y: Array) -> list[Family]:
         return [RIDGE, TUBE] if safe else [RIDGE]
     if aim.n > MOST_MARGIN or len(np.unique(y)) > MOST_PAIRED:
         return [SQUARES]
-    return [MARGIN, SQUARES, *([LOGISTIC] if aim.n <= MOST_EXACT else [])]
+    return [SQUARES, MARGIN, *([LOGISTIC] if aim.n <= MOST_EXACT else [])]
 
 
 def usual(aim: Aim) -> Family:
@@ -79,11 +79,11 @@ def usual(aim: Aim) -> Family:
 
 def _ridges(unit: float, y: Array) -> dict[str, list[float]]:
     """Ridges in units of the mean of k(x, x), the largest first: of equals it is the simplest model."""
-    return {"alpha": [float(f"{unit * ridge:.4g}") for ridge in RIDGES[::-2]]}
+    return {"alpha": [float(f"{unit * ridge:.3g}") for ridge in RIDGES[::-2]]}
 
 
 def _costs(costs: tuple[float, ...], unit: float) -> dict[str, list[float]]:
-    return {"C": [float(f"{cost / unit:.4g}") for cost in costs]}
+    return {"C": [float(f"{cost / unit:.3g}") for cost in costs]}
 
 
 def _tubes(unit: float, y: Array) -> dict[str, list[float]]:

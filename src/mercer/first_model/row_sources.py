@@ -23,12 +23,25 @@ LISTED = 6  # members up to which a list of numbers or names is shown whole
 
 @dataclass(frozen=True)
 class Found:
-    """Kernels to choose from, and what is said about how they were found."""
+    """Kernels to choose from, and what is said about how they were found.
+
+    Attributes
+    ----------
+    kernels : tuple of Kernel
+    labels : tuple of str
+    steps : list of str
+        What was done.
+    learned : Learned or None
+        Lengths of columns.
+    usual : int or None
+        The place of the kernel that is taken unless another is better beyond doubt; None if they are all alike.
+    """
 
     kernels: tuple[Kernel, ...]
     labels: tuple[str, ...]
     steps: list[str] = field(default_factory=list)
     learned: Learned | None = None
+    usual: int | None = None
 
 
 class Source(Protocol):
@@ -129,7 +142,8 @@ class TableRows:
         pairs = folds(y[rows], task, some, first_tables.FOLDS)
         learned = first_tables.learn_lengths(self.columns, self.kinds, y, task, rows, pairs, some.weight, watch)
         named = learned.kernels(self.columns, self.kinds)
-        return Found(tuple(named.values()), tuple(named), [learned.described()], learned)
+        usual = None if "text" in self.kinds.values() else 0
+        return Found(tuple(named.values()), tuple(named), [learned.described()], learned, usual)
 
     def again(self, found: Found, place: int) -> Kernel:
         """Return the kernel with scales and categories of all rows."""

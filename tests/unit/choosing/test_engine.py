@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, cross_val_score
 
-from mercer import SVC, KernelLogisticRegression, KernelRidge
+from mercer import LSSVC, SVC, SVR, KernelLogisticRegression, KernelRidge
+from mercer.choosing import KernelSearchCV
 from mercer.choosing.engine import Work, scored
 from mercer.kernels import Gaussian, Linear
 
@@ -33,6 +35,24 @@ def test_scores_are_those_of_cross_validation(model, y, candidates):
     for i, params in enumerate(candidates):
         wanted = cross_val_score(type(model)(**{**model.get_params(deep=False), **params}), X, y, cv=KFold(3))
         np.testing.assert_allclose([found[i, j]["test_scores"] for j in range(3)], wanted, atol=1e-6)
+
+
+def test_probabilities_that_need_the_diagonal_of_rows_left_out():
+    model = LSSVC(Gaussian(1.0), probability=True)
+    found = scored(Work(model, X, CLASSES, SPLITS, check_scoring(model, "neg_log_loss")), [{"C": 1.0}])
+    wanted = cross_val_score(model, X, CLASSES, cv=KFold(3), scoring="neg_log_loss")
+    np.testing.assert_allclose([found[0, j]["test_scores"] for j in range(3)], wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("model", [KernelRidge(Gaussian(1.0)), SVR(Gaussian(1.0), tol=1e-8)])
+def test_several_scores_of_machines_that_are_fitted_together(model):
+    name, y = ("alpha" if isinstance(model, KernelRidge) else "C"), X[:, 1] ** 2
+    search = KernelSearchCV(model, {name: [0.3, 3.0]}, scoring=["r2", "neg_mean_absolute_error"], cv=KFold(3), refit=False)  # fmt: skip  # noqa: E501
+    search.fit(X, y)
+    for value, row in zip((0.3, 3.0), np.transpose([search.cv_results_[f"mean_test_{of}"] for of in search.scoring]), strict=True):  # fmt: skip  # noqa: E501
+        own = clone(model).set_params(**{name: value})
+        wanted = [cross_val_score(own, X, y, cv=KFold(3), scoring=of).mean() for of in search.scoring]
+        np.testing.assert_allclose(row, wanted, rtol=1e-5)
 
 
 def test_it_ends_when_it_is_asked_to():

@@ -13,6 +13,7 @@ from mercer.budget import Clock
 from mercer.first_model import given_rows, held_rows
 from mercer.first_model import machine_choice as choice
 from mercer.first_model import machine_families as machines
+from mercer.first_model.criteria import comparing
 from mercer.first_model.given_rows import Given, folds, held_pairs
 from mercer.first_model.machine_families import Aim
 from mercer.first_model.row_sources import Found, SampleRows, TableRows
@@ -49,25 +50,35 @@ def test_scores_are_those_of_scikit_learn():
     for one in board[::4]:
         values = cross_val_score(one.model(Gaussian(1.0), CLASSES), SOME, TWO, cv=pairs)
         assert one.tried.score == pytest.approx(np.average(values, weights=sizes), abs=1.0 / 60)  # a value of zero
-    rest = [one.tried.score for one in board[1:]]
+    rest = [one.merit for one in board[1:]]
     assert rest == sorted(rest, reverse=True)
+    one = next(one for one in board if one.family.name == "LSSVC")
+    values = cross_val_score(one.model(Gaussian(1.0), CLASSES), SOME, TWO, cv=pairs, scoring=comparing("accuracy", TWO, "classification", pairs))  # fmt: skip  # noqa: E501
+    np.testing.assert_allclose(one.merits, values, rtol=1e-6)
 
 
 def test_the_usual_machine_unless_another_is_better_by_more_than_its_error():
-    def one(family, scores):
-        return choice._Candidate(family, 0, {}, choice.Tried("", np.mean(scores), 0.0, 0.0, 60), np.array(scores))
+    def one(family, scores, place=0):
+        tried = choice.Tried("", np.mean(scores), 0.0, 0.0, 60)
+        return choice._Candidate(family, place, {}, tried, np.mean(scores), np.array(scores))
 
     usual = one(machines.MARGIN, [0.8, 0.9, 0.7])
     noisy = one(machines.SQUARES, [0.7, 1.0, 0.73])  # by one per cent, and its error is nine
     better = one(machines.LOGISTIC, [0.82, 0.92, 0.73])
     assert choice._preferred([noisy, usual], machines.MARGIN)[0] is usual
     assert choice._preferred([better, noisy, usual], machines.MARGIN)[0] is better
+    other = one(machines.MARGIN, [0.85, 0.92, 0.7], place=1)  # by 2.3 per cent, and its error is 1.5
+    assert choice._preferred([other, usual], machines.MARGIN)[0] is other  # of kernels that are all alike, the best
+    assert choice._preferred([other, usual], machines.MARGIN, 0)[0] is usual
+    assert choice._preferred([other, usual], machines.MARGIN, 1)[0] is other
+    assert choice._preferred([one(machines.MARGIN, [0.85, 0.95, 0.74], 1), usual], machines.MARGIN, 0)[0] is not usual
+    assert choice._preferred([other, usual], machines.LOGISTIC)[0] is other  # the usual machine was not compared
 
 
 def test_what_is_late_is_left_out():
     given = Given(scoring="accuracy")
     board = choice._compared(rows(Gaussian(1.0)), KNOWN, TWO, CLASSES, given, nothing, choice.Pace(until=-1.0))
-    assert {one.family.name for one in board} == {"SVC"}  # what was begun is ended
+    assert {one.family.name for one in board} == {"LSSVC"}  # what was begun is ended
 
 
 def test_few_rows_are_not_judged():
@@ -154,8 +165,8 @@ def test_a_comparison_ends_in_the_midst_of_a_machine():
     board = choice._compared(
         rows(Gaussian(1.0)), KNOWN, TWO, CLASSES, Given(scoring="accuracy"), nothing, Ending(), told.append
     )
-    assert {one.family.name for one in board} == {"SVC"}
-    assert {one.name.partition("(")[0] for one in told} == {"SVC"}
+    assert {one.family.name for one in board} == {"LSSVC"}
+    assert {one.name.partition("(")[0] for one in told} == {"LSSVC"}
 
 
 def test_what_is_fitted_on_the_way_has_the_time_that_is_left(monkeypatch):

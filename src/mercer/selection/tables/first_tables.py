@@ -38,7 +38,6 @@ MANY = 2000
 TEXT_SHARES = (0.3, 1.0, 3.0)  # of texts beside the other columns
 ENCODED = ("number", "category", "date")
 SCALES = ("standard", "scores")
-WIDTHS = (0.5, 1.0, 2.0)  # of Gaussians, in units of the length that least squares take
 
 
 def is_encoded(kinds: Mapping[Any, str], n: int) -> bool:
@@ -69,34 +68,51 @@ class Learned:
 
     def described(self) -> str:
         """Say what was found."""
-        said = f"lengths of the columns by least squares: {self.tried[0].described()} is best of {len(self.tried)} "
-        mean = f", the mean of the best {min(len(self.tried), AVERAGED)} is taken" if len(self.tried) > 1 else ""
-        return f"{said}kernels{mean}"
+        count = min(len(self.tried), AVERAGED)
+        best = f"the mean of the best {count}" if count > 1 else "it"
+        others = "a Laplacian kernel and the linear one" if self.task == "classification" else "a Laplacian kernel"
+        return (
+            f"lengths of the columns by least squares: {self.tried[0].described()} is best of {len(self.tried)} "
+            f"kernels; {best} is taken, with {others} beside it"
+        )
 
     def kernels(self, columns: Mapping[Any, Any], kinds: Mapping[Any, str]) -> dict[str, Kernel]:
         """Return kernels for the rows of a table by what they are, with scales and categories learned from these rows.
 
-        The first is the mean of the best. Since least squares are not what classifiers minimise, there are others for
-        classes: the mean of more, all alike, and Gaussians on standardised columns of one length.
+        The first is the usual one. Its parts are unlike, so that what one of them misses another may have: the mean of
+        the best, a Laplacian kernel on normal scores and, for classes, the linear kernel. For classes there are two
+        others, of the learned lengths alone, since least squares are not what classifiers minimise.
         """
         table, texts = _parts(columns, kinds)
         encoders = {numbers: TableEncoder(numbers).fit(table) for numbers in SCALES}
         tried = [_renamed(one, self.names[one.numbers], encoders[one.numbers].names_) for one in self.tried]
-        found = {"mean of the best": encoded_kernel(tried[:AVERAGED], encoders)}
+        best = encoded_kernel(tried[:AVERAGED], encoders)
         others = [_text_kernel(name, values) for name, values in texts.items()]
         if others:
             return {
-                f"texts times {share:g}": reduce(operator.add, (share * other for other in others), *found.values())
+                f"texts times {share:g}": reduce(operator.add, (share * other for other in others), best)
                 for share in TEXT_SHARES
             }
-        if self.task == "classification":
-            found["mean of more"] = encoded_kernel(tried[: 2 * AVERAGED], encoders, equal=True)
-            plain = next(one for one in tried if one.profile.name == "gaussian" and one.weight is None)
-            length = float(np.exp(plain.lengths.log_lengths[0]))
-            for factor in WIDTHS:
-                width = float(f"{factor * length:.4g}")
-                found[f"Gaussian({width:g})"] = mercer.kernels.Gaussian(width).of(encoders["standard"])
-        return found
+        unlike = [_laplacian(encoders["scores"])]
+        if self.task == "regression":
+            return {"mean of two kinds": encoded_kernel(tried[:AVERAGED], encoders, others=unlike)}
+        unlike.append(_linear(encoders["standard"], table))
+        return {
+            "mean of three kinds": encoded_kernel(tried[:AVERAGED], encoders, others=unlike),
+            "mean of the best": best,
+            "mean of more": encoded_kernel(tried[: 2 * AVERAGED], encoders, equal=True),
+        }
+
+
+def _laplacian(encoder: TableEncoder) -> tuple[float, Kernel]:
+    """Return a Laplacian kernel, whose length is the number of columns, and its mean on the diagonal."""
+    return 1.0, mercer.kernels.Laplacian(float(len(encoder.names_))).of(encoder)
+
+
+def _linear(encoder: TableEncoder, table: Mapping[Any, Any]) -> tuple[float, Kernel]:
+    """Return the linear kernel, and its mean on the diagonal."""
+    X = encoder.transform(table)
+    return float(np.einsum("ij,ij->", X, X)) / len(X) or 1.0, mercer.kernels.Linear().of(encoder)
 
 
 def learn_lengths(

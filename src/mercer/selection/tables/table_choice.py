@@ -8,7 +8,9 @@ kernel, so that little depends on which of them happens to be first.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -132,20 +134,35 @@ def _error(
     return squares / total if total else float("inf")
 
 
-def encoded_kernel(found: Sequence[Candidate], encoders: Mapping[str, TableEncoder], equal: bool = False) -> Kernel:
+def encoded_kernel(
+    found: Sequence[Candidate],
+    encoders: Mapping[str, TableEncoder],
+    *,
+    equal: bool = False,
+    others: Sequence[tuple[float, Kernel]] = (),
+) -> Kernel:
     """Return the mean of the kernels of candidates, on tables as the encoders read them.
 
     Each is in units of its noise, so that all of them ask for the same ridge, which is `NOISE`; without that, a kernel
-    with a very large length would be little more than a constant beside the others. With ``equal`` all count alike.
+    with a very large length would be little more than a constant beside the others.
+
+    Parameters
+    ----------
+    found : sequence of Candidate
+    encoders : dict of str to TableEncoder
+        By how they scale numbers.
+    equal : bool
+        All count alike.
+    others : sequence of pairs
+        Kernels that stand beside this mean, each with the mean of k(x, x): all of them, and the mean itself, are scaled
+        to the same k(x, x), and together to 1.
     """
-    mean = None
-    for candidate in found:
-        noise = NOISE if equal else float(np.exp(candidate.lengths.log_noise))
-        share = NOISE / (len(found) * noise)
-        part = float(f"{share:.4g}") * _kernel(candidate, encoders[candidate.numbers])
-        mean = part if mean is None else mean + part
-    assert mean is not None
-    return mean
+    shares = np.array([1.0 if equal else NOISE / float(np.exp(one.lengths.log_noise)) for one in found]) / len(found)
+    if others:
+        shares /= shares.sum() * (len(others) + 1)
+    parts = [(share, _kernel(one, encoders[one.numbers])) for share, one in zip(shares, found, strict=True)]
+    parts += [(1.0 / (unit * (len(others) + 1)), kernel) for unit, kernel in others]
+    return reduce(operator.add, (float(f"{share:.4g}") * kernel for share, kernel in parts))
 
 
 def _kernel(candidate: Candidate, encoder: TableEncoder) -> Kernel:

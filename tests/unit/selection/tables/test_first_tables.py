@@ -58,5 +58,15 @@ def test_classes_have_more_kernels_to_choose_from():
     y = np.where(columns["x"] > 0.0, "a", "b")
     found = learn_lengths(columns, kinds, y, "classification", ALL, PAIRS, None, lambda share: None)
     kernels = found.kernels(columns, kinds)
-    assert list(kernels)[:2] == ["mean of the best", "mean of more"] and len(kernels) == 5
+    assert list(kernels) == ["mean of three kinds", "mean of the best", "mean of more"]
     np.testing.assert_allclose(np.diag(kernels["mean of more"](columns)), 1.0, rtol=1e-3)  # shares of four digits
+    parts = [part for part in ("Laplacian", "Linear", "Matern") if part in repr(kernels["mean of three kinds"])]
+    assert {"Laplacian", "Linear"} <= set(parts)
+    assert np.mean(np.diag(kernels["mean of three kinds"](columns))) == pytest.approx(1.0, rel=1e-3)
+
+
+def test_numbers_have_a_laplacian_beside_the_best():
+    columns, kinds = {"x": rng.normal(size=24), "z": rng.normal(size=24)}, {"x": "number", "z": "number"}
+    ((name, kernel),) = learned(columns, kinds, columns["x"]).kernels(columns, kinds).items()
+    assert name == "mean of two kinds" and "Laplacian(2.0)" in repr(kernel) and "Linear" not in repr(kernel)
+    np.testing.assert_allclose(np.diag(kernel(columns)), 1.0, rtol=1e-3)

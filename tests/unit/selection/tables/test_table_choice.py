@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import KernelRidge
+from mercer.kernels import Laplacian
 from mercer.selection import TableEncoder
 from mercer.selection.tables.column_lengths import Rows
 from mercer.selection.tables.table_choice import codes_of, compare_lengths, encoded_kernel, fold_numbers
@@ -53,6 +54,16 @@ def test_columns_of_noise_are_stretched():
         for model in (KernelRidge(kernel, 0.1), KernelRidge())
     ]
     assert errors[0] < 0.5 * errors[1]
+
+
+def test_kernels_beside_the_mean_count_as_much():
+    X = rng.normal(size=(40, 2))
+    y = X[:, 0]
+    encoders, tables = coded(X, y)
+    found = compare_lengths(tables, pairs_of(y), lambda share: None)[:3]
+    K, other = encoded_kernel(found, encoders)(X), 5.0 * Laplacian(2.0).of(encoders["scores"])
+    both = encoded_kernel(found, encoders, others=[(5.0, other)])(X)
+    np.testing.assert_allclose(both, 0.5 * (K / K[0, 0] + other(X) / 5.0), atol=2e-3)  # shares have four digits
 
 
 def test_pure_noise_keeps_one_length():
