@@ -128,7 +128,7 @@ def test_classes_sequences_and_sparse_vectors(folder):
 def test_classes_of_a_table_with_probabilities(folder):
     told = json.loads(within("fit", "table.csv", "-t", "group", "-o", "group.mercer", "--json", folder=folder).stdout)
     assert told["task"] == "classification" and told["scores"]["accuracy"] > told["scores"]["baseline_accuracy"]
-    assert any("3 machines were compared by accuracy in folds" in step for step in told["steps"])
+    assert any("3 machines were compared in folds by the probabilities" in step for step in told["steps"])
     text = "SVC(Gaussian(20.0).on(['age']) + Match().on('city'), C=10.0, probability=True)"
     within("fit", "table.csv", "-t", "group", "-e", text, "-o", "svc.mercer", "--no-report", folder=folder)
     first = within("predict", "svc.mercer", "new.csv", "--proba", "-q", folder=folder).stdout

@@ -110,9 +110,10 @@ def automatic(
     Of more than 300 samples a quarter (at most 2000) is held out, the choice is made by the others, and the chosen
     machine is fitted to all; of fewer, each quarter is held out in turn, the whole choice made in each, and made once
     more on all. In tables every column gets a length of its own where that predicts better, by the evidence of least
-    squares on at most 600 rows, and the kernel is the mean of the best three (`mercer.selection.TableEncoder` says how
-    columns become numbers). Then machines of several families are compared in five folds of at most 600 samples, the
-    best four in folds of at most 2000.
+    squares on at most 600 rows; the kernel is the mean of the best three, of a Laplacian kernel and, for classes, of
+    the linear one (`mercer.selection.TableEncoder` says how columns become numbers). Then machines of several families
+    are compared in five folds of at most 600 samples, the best four in folds of at most 2000; where accuracy is asked
+    for, by the probabilities of the right classes.
 
     Examples
     --------

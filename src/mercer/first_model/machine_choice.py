@@ -35,7 +35,7 @@ FOLDS = 5
 COMPARING = 0.5  # of the time, after which nothing more is compared
 USUAL = 60.0  # seconds
 KEPT = 2  # kernels that meet all machines, where none is the usual one
-DOUBT = 2.0  # standard errors by which another kernel must be better than the usual one
+DOUBT = 2.0  # standard errors by which another machine or kernel must be better than the usual one
 FINALISTS = 4  # candidates that are compared on more rows
 LISTED = 30  # of the leaderboard
 
@@ -278,10 +278,11 @@ def _compared(
     options, kernels, main = families(aim, y), found.kernels, usual(aim)
     few = some_rows(len(y), COARSE)
     trial = _Trial(source.take(few), y[few], aim.task, given.take(few), found.labels, pace, on_scored)
-    places, board = list(range(len(kernels))), []
-    if len(kernels) > 1:
+    places: list[int] = list(range(len(kernels)))
+    board: list[_Candidate] = []
+    if kernels[1:]:
         board = _preferred(trial.run([main], kernels, places, lambda share: watch(0.3 * share)), main, found.usual)
-        places = list(dict.fromkeys(one.place for one in board))[: KEPT if found.usual is None else 1] or places[:1]
+        places = list(dict.fromkeys([*(one.place for one in board), 0]))[: KEPT if found.usual is None else 1]
         options = [option for option in options if option is not main]
     board += trial.run(options, kernels, places, lambda share: watch(0.3 + 0.4 * share))
     if not board:  # too few rows to leave some out: the first machine in its middle setting
@@ -311,7 +312,7 @@ def _finalists(board: Sequence[_Candidate]) -> list[_Candidate]:
 
 
 def _preferred(board: list[_Candidate], main: Family, place: int | None = None) -> list[_Candidate]:
-    """Return the board with the best of the usual machine and kernel first, unless another is better beyond its error.
+    """Return the board with the best of the usual machine and kernel first, unless another is better beyond doubt.
 
     Parameters
     ----------
@@ -322,14 +323,17 @@ def _preferred(board: list[_Candidate], main: Family, place: int | None = None) 
     place : int or None
         Of the usual kernel; None if all are alike.
     """
-    own = next((one for one in board if one.family is main and place in (None, one.place)), None)
-    for other in [] if own is None else board[: board.index(own)]:
+    usual = [one for one in board if one.family is main and place in (None, one.place)]
+    if not usual:
+        return board
+    own = usual[0]
+    for other in board[: board.index(own)]:
         gain = other.merits / 2.0 - own.merits / 2.0  # halves, whose difference does not overflow
         error = standard_error(gain) if len(gain) > 1 else np.inf
-        if np.mean(gain) > (1.0 if place is None or other.place == own.place else DOUBT) * error:
+        if np.mean(gain) > DOUBT * error:
             own = other
             break
-    return board if own is None else [own, *(one for one in board if one is not own)]
+    return [own, *(one for one in board if one is not own)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -73,7 +73,7 @@ def families(aim: Aim, y: Array) -> list[Family]:
 
 
 def usual(aim: Aim) -> Family:
-    """Return the machine that is taken unless another is better by more than its error."""
+    """Return the machine that is taken unless another is better beyond doubt."""
     return RIDGE if aim.task == "regression" else SQUARES
 
 

@@ -60,7 +60,7 @@ def test_classes_get_a_machine_with_probabilities(tmp_path):
     assert model.predict_proba({"u": [0.0, 3.0], "v": [0.0, 0.0]}).shape == (2, 2)
     assert model.leaderboard_[0].score > 0.85 and model.verdict_.startswith("Right on")
     assert told["validation"].startswith("90 rows in 4 folds") and told["scores"]["accuracy"] > 0.85
-    assert any("machines were compared by accuracy" in step for step in told["steps"])
+    assert any("in folds by the probabilities of the right classes" in step for step in told["steps"])
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 Six kernels with one length are compared first: Gaussian, Matern and exponential, on standardised numbers and on their
 normal scores. The best two get a length for each column, held together weakly or strongly. Since many lengths can fit
-the noise, all of these are judged by folds in which the lengths are learned anew. The mean of the best three is the
-kernel, so that little depends on which of them happens to be first.
+the noise, all of these are judged by folds in which the lengths are learned anew. The mean of the best three is taken,
+so that little depends on which of them happens to be first, with kernels of other kinds beside it.
 """
 
 from __future__ import annotations
