@@ -91,6 +91,8 @@ def table(lines: list[dict[str, Any]]) -> str:
         if found:
             mean = ", ".join(f"{who} {rank:.2f}" for who, rank in zip(names, np.mean(found, axis=0), strict=True))
             rows.append(f"\nHalf {side}: mean ranks {mean}; behind the better rival on {losses[side]} of {len(found)}.")
+    near = sum(abs(line["said"] - line["mercer"]) <= 2.0 * line["said error"] for line in lines)
+    rows.append(f"\nSaid within two of its standard errors of the test error on {near} of {len(lines)} splits.")
     return "\n".join(rows)
 
 

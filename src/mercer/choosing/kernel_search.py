@@ -128,6 +128,8 @@ class KernelSearchCV(GridSearchCV):
         effort.check()
         require_workers(self.at)
         scorers, metric = self._get_scorers()
+        if isinstance(X, Mapping) and hasattr(self.estimator, "_pack"):  # columns, whose number says nothing of samples
+            X = self.estimator._pack(X)[0]
         X, y = indexable(X, y)
         params = _check_method_params(X, params=params)
         routed = self._get_routed_params_for_fit(params)

@@ -258,6 +258,16 @@ def test_texts_and_strings_and_matrices():
     assert_alike(*both(SVC(Precomputed()), {"C": [0.1, 1.0]}, K, y, cv=3))
 
 
+def test_a_dict_of_columns():
+    X, y = numbers()
+    kernel, grid = Gaussian(1.0).on([0, 1]) + Gaussian(0.5).on(2), {"alpha": [0.1, 1.0]}
+    named = Gaussian(1.0).on(["a", "b"]) + Gaussian(0.5).on("c")
+    own = KernelSearchCV(KernelRidge(named), grid, cv=3).fit(dict(zip("abc", X.T, strict=True)), y)
+    wanted = KernelSearchCV(KernelRidge(kernel), grid, cv=3).fit(X, y)
+    np.testing.assert_allclose(own.cv_results_["mean_test_score"], wanted.cv_results_["mean_test_score"], rtol=1e-9)
+    np.testing.assert_allclose(own.predict({"a": [0.1], "b": [0.2], "c": [0.3]}), wanted.predict([[0.1, 0.2, 0.3]]))
+
+
 def test_wide_data_share_distances():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 80))
