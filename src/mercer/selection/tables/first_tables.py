@@ -15,6 +15,7 @@ import mercer.kernels  # whose names are imported when they are used
 from mercer.arrays import Array, Floats, Indices
 from mercer.domains.missing_values import is_missing
 from mercer.kernels import Kernel
+from mercer.runtime.tiling import serial_blas
 from mercer.selection.automatic import text_kernel
 from mercer.selection.tables.column_lengths import Rows
 from mercer.selection.tables.table_choice import AVERAGED, FOLDS, Candidate, codes_of, compare_lengths, encoded_kernel
@@ -149,7 +150,8 @@ def learn_lengths(
     Y = Y - np.average(Y, axis=0, weights=w)
     tables = {numbers: Rows(encoder.transform(some), Y, encoder.groups_, w) for numbers, encoder in encoders.items()}
     names = {numbers: encoder.names_ for numbers, encoder in encoders.items()}
-    return Learned(compare_lengths(tables, pairs, watch), names, task)
+    with serial_blas():  # matrices of a few hundred rows, whose threads would wait for each other on a busy machine
+        return Learned(compare_lengths(tables, pairs, watch), names, task)
 
 
 def _text_kernel(name: Any, values: Sequence[Any]) -> Kernel:
