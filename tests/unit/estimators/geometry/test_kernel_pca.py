@@ -47,6 +47,28 @@ def test_scikit_learn_has_the_same_scores(solver, gram):
     np.testing.assert_allclose(ours.eigenvalues_, other.eigenvalues_, rtol=1e-10)
 
 
+@pytest.mark.parametrize("n", [100, 301])
+def test_the_default_finds_few_components_as_lapack_does(n):
+    many, w = load_digits().data[:n], rng.integers(0, 3, n)
+    for params in ({}, {"centered": False}):
+        whole = KernelPCA(Gaussian(30.0), 4, eigen_solver="dense", **params).fit(many, sample_weight=w)
+        some = KernelPCA(Gaussian(30.0), 4, **params).fit(many, sample_weight=w)
+        assert some.n_iter_ > 1 or n == 100  # whose samples of weight zero leave too few
+        np.testing.assert_allclose(some.eigenvalues_, whole.eigenvalues_, rtol=1e-11)
+        np.testing.assert_allclose(some.transform(many[:50]), whole.transform(many[:50]), atol=1e-9)
+        np.testing.assert_allclose(some.reconstruction_errors_, whole.reconstruction_errors_, atol=1e-11)
+        np.testing.assert_allclose(some.dual_coef_, whole.dual_coef_, atol=1e-9)
+
+
+def test_multiple_eigenvalues_are_all_found():
+    """On the corners of a cube each degree has one eigenvalue: eight times that of degree one, then others."""
+    corners = np.array(np.meshgrid(*[[-1.0, 1.0]] * 8)).reshape(8, -1).T
+    found = KernelPCA(Gaussian(2.0), 10).fit(corners)
+    whole = KernelPCA(Gaussian(2.0), 10, eigen_solver="dense").fit(corners)
+    np.testing.assert_allclose(found.eigenvalues_, whole.eigenvalues_, rtol=1e-10)
+    assert np.ptp(found.eigenvalues_[:8]) < 1e-10 < found.eigenvalues_[7] - found.eigenvalues_[8]
+
+
 def test_lanczos_is_dense_on_more_samples():
     many = load_digits().data[:600]
     whole = KernelPCA(Gaussian(30.0), 12, eigen_solver="dense").fit(many)
