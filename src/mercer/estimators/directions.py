@@ -15,7 +15,7 @@ from mercer.arrays import Floats
 from mercer.gram import Gram, HasFactor
 from mercer.gram.gram import has_array
 from mercer.numerics.block_krylov import Eigenpairs, leading_eigenpairs
-from mercer.numerics.eigen import eigh_in_place
+from mercer.numerics.eigen import eigh_in_place, inverse_eigenpairs
 from mercer.numerics.stored_lanczos import stored_eigenpairs
 from mercer.numerics.symmetric import symmetric_product
 from mercer.runtime.tiling import blas_for, in_background, serial_blas
@@ -29,6 +29,7 @@ __all__ = [
     "decomposed",
     "factor_directions",
     "factor_rank",
+    "inverse_directions",
     "is_whole",
     "krylov_bytes",
     "leading_directions",
@@ -259,9 +260,58 @@ def _centred_normal(gram: Any, w: Floats, origin: Floats) -> Floats:
 
 def all_directions(gram: Gram, w: Floats, centered: bool, deadline: float | None) -> Directions:
     """Return all directions by LAPACK, in the memory of K where it has one."""
+    n, (K, means) = len(w), _centred(gram, w, centered)
+    with blas_for(n):
+        values = in_background(eigh_in_place, K, deadline=deadline)[::-1]
+    size = float(np.abs(values).max(initial=0.0))
+    positive = np.maximum(values, 0.0)
+    return Directions(positive, K[::-1].T, means, float(positive.sum()), n * _EPS * size)
+
+
+def inverse_directions(
+    gram: Gram,
+    w: Floats,
+    centered: bool,
+    rough: Directions,
+    *,
+    seed: int = 0,
+    monitor: Any = None,
+    deadline: Any = None,
+) -> Directions:
+    """Return leading directions that products alone have not settled, by an inverse, in the memory of K.
+
+    Parameters
+    ----------
+    gram : Gram
+        Its array is given away.
+    w : (n,) array
+        Positive.
+    centered : bool
+    rough : Directions
+        What `principal_directions` had found; returned if there is nothing better.
+    seed, monitor, deadline : optional
+        Seed of the start, monitor of the iteration, deadline of the factorisation.
+    """
+    top = float(rough.values[0])
+    K, _ = _centred(gram, w, centered)
+    with blas_for(len(w)):
+        found = inverse_eigenpairs(
+            K, len(rough.values), top, rough.residual * top, seed=seed, monitor=monitor, deadline=deadline
+        )
+    if found is None:
+        return rough
+    values = np.maximum(found.values, 0.0)
+    return replace(
+        rough, values=values, vectors=found.vectors, trace=max(rough.trace, float(values.sum())),
+        iterations=rough.iterations + found.iterations, converged=found.converged,
+        residual=float(found.residuals.max(initial=0.0)) / (top or 1.0),
+    )  # fmt: skip
+
+
+def _centred(gram: Gram, w: Floats, centered: bool) -> tuple[Floats, Floats]:
+    """Return W^(1/2) P K P^T W^(1/2), in the memory of K where it has one, and the means of the rows of K."""
     K = gram.release() if has_array(gram) else gram.to_dense()
-    n, share, root = len(w), w / w.sum(), np.sqrt(w)
-    means = np.zeros(n)
+    share, root, means = w / w.sum(), np.sqrt(w), np.zeros(len(w))
     if centered:
         means = K @ share
         K -= means
@@ -269,11 +319,7 @@ def all_directions(gram: Gram, w: Floats, centered: bool, deadline: float | None
     if not np.all(w == 1.0):
         K *= root
         K *= root[:, None]
-    with blas_for(n):
-        values = in_background(eigh_in_place, K, deadline=deadline)[::-1]
-    size = float(np.abs(values).max(initial=0.0))
-    positive = np.maximum(values, 0.0)
-    return Directions(positive, K[::-1].T, means, float(positive.sum()), n * _EPS * size)
+    return K, means
 
 
 def decomposed(gram: Gram, w: Floats, centered: bool = True, deadline: float | None = None) -> Directions:

@@ -29,6 +29,7 @@ from mercer.estimators.directions import (
     all_directions,
     factor_directions,
     factor_rank,
+    inverse_directions,
     krylov_bytes,
     principal_directions,
     stored_directions,
@@ -49,6 +50,7 @@ __public__ = __all__
 
 _SHARE = 24  # beyond few samples all eigenvectors are found if more than this part of them is wanted
 _PRODUCTS = 6  # of the randomised solver
+_TRIAL, _PRICE = 12, 100  # products after which close eigenvalues are separated by an inverse: so many and a part of n
 _SEPARATE = 1e-12  # residuals where all eigenvectors would be found instead
 _EPS = float(np.finfo(float).eps)
 
@@ -80,7 +82,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         "randomized": the same process from a random start, stopped after ``max_iter`` products whatever they have
         reached. "auto": from the factor's own matrix for a Gram with at most n features; for at most n / 24 components
         of 100 to 2 000 samples whose Gram matrix is in memory, a Lanczos process of single vectors to a residual of
-        1e-12, if it separates them; else "dense" for up to 500 samples or more than n / 24 components; else "lanczos".
+        1e-12, if it separates them; else "dense" for up to 500 samples or more than n / 24 components; else "lanczos",
+        and where 12 + n / 100 products with a matrix in memory have not separated the eigenvalues, a Cholesky factor
+        of sigma - K, whose inverse does.
     tol : float, default 1e-8
         Tolerance of residuals relative to the largest eigenvalue, for "lanczos".
     max_iter : int, optional
@@ -398,11 +402,18 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         exact = solver == "lanczos"
         tol = max(self.tol, 10.0 * K.entry_error) if exact else 0.0
         most = self.max_iter or (MOST if exact else _PRODUCTS)
+        invertible = self.eigen_solver == "auto" and self.max_iter is None and has_array(K)
+        if invertible:  # products that cost about as much as an inverse
+            most = min(most, _TRIAL + K.shape[0] // _PRICE)
         monitor = run.solver_monitor(max(tol, _EPS)) if run.watched else None
         unwatched(K)
         found = principal_directions(
             K, w, count, centered=self.centered, tol=tol, max_iter=most, seed=self._seed(), monitor=monitor
         )
+        if invertible and not found.converged and found.iterations == most and not run.answer():
+            found = inverse_directions(
+                K, w, self.centered, found, seed=self._seed(), monitor=monitor, deadline=run.deadline
+            )
         if exact and not found.converged:
             status = Status.TIME if run.clock.expired else Status.STOPPED if run.asked_to_stop else Status.MAX_ITER
             warn_caller(
