@@ -35,7 +35,7 @@ __public__ = __all__
 
 _SMALL, _LARGE = 512, 3072  # variables in a working set, unless more than half as many are free
 _WHOLE = 2048  # up to this many variables all of them are the working set, in float64
-_CHEAP = 4e8  # operations for all entries together that make it so
+_CHEAP = 6e7  # operations for all entries together that make it so: computing them in float64 is what such a set costs
 _DEAR = 400.0  # operations an entry from which keeping rows beats computing them again
 _SLACK = 0.1  # of the violation, by which gradients may move before a variable set aside is missed
 _FILLED = 0.9  # of a working set, that free variables may take
