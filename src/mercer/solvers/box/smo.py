@@ -125,16 +125,22 @@ class SMO(Solver):
                 "Use solver=Adatron(), or add a bias."
             )
         order = largest_order(problem.gram, _BLOCK)
-        kept = kept_by(
-            monitor, "SMO", options=repr(self), order=order, gram=repr(problem.gram), linear=problem.linear,
-            lower=problem.lower, upper=problem.upper, group=problem.group, total=problem.total,
-            ridge=problem.ridge, start=start
-        )  # fmt: skip
+        kept = self._kept(problem, start, order, monitor)
         with serial_blas():  # what runs in threads are tiles; the same bits for any number of them
             run = _Run(problem, self, start, kept, order)
             status = run.iterate(monitor)
             kept.close(run.state)
             return run.solution(status)
+
+    def _kept(self, problem: BoxQP, start: Floats | None, order: int, monitor: Monitor | None) -> Kept:
+        """Return the place for the state of a run; what tells it from others is written down only if it has one."""
+        if getattr(monitor, "keeping", None) is None:
+            return kept_by(None, "SMO")
+        return kept_by(
+            monitor, "SMO", options=repr(self), order=order, gram=repr(problem.gram), linear=problem.linear,
+            lower=problem.lower, upper=problem.upper, group=problem.group, total=problem.total,
+            ridge=problem.ridge, start=start
+        )  # fmt: skip
 
 
 class _Run:
