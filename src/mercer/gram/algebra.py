@@ -66,7 +66,7 @@ def _scattered(V: Floats, index: Indices, n: int) -> Floats:
     """Return an array of n rows with the rows of V added at the places `index`."""
     V = np.asarray(V, dtype=float)
     if V.ndim == 1:
-        return np.bincount(index, V, n)
+        return np.asarray(np.bincount(index, V, n), dtype=float)
     wide = np.zeros((n, *V.shape[1:]))
     np.add.at(wide, index, V)
     return wide
