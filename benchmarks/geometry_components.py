@@ -3,8 +3,8 @@
 Contenders find the same components of the same kernel. scikit-learn is taken as it comes, which means all eigenvectors
 by LAPACK for ten components, and with each of the iterative solvers that it offers.
 
-What limits few samples: of 2.4 ms at n = 300 the Lanczos process takes 0.8, kernel values 0.45; of 12 ms at n = 1 000
-they take 6 and 3.4. Half of K is read from the cache some 75 times, at the pace of BLAS (0.06 ms each at n = 1 000).
+What limits few samples: of 2.3 ms at n = 300 the Lanczos process takes 0.6, kernel values 0.45; of 11.4 ms at n = 1 000
+they take 5.2 and 3.4. Half of K is read from the cache some 75 times, at the pace of BLAS (0.06 ms each at n = 1 000).
 """
 
 from __future__ import annotations

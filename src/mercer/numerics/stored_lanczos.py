@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from scipy.linalg import get_lapack_funcs
 
 from mercer.arrays import Floats
 from mercer.numerics.block_krylov import Eigenpairs
@@ -24,12 +25,15 @@ from mercer.runtime.compiled import compiled
 
 __all__ = ["stored_eigenpairs"]
 
+(_tridiagonal,) = get_lapack_funcs(("stemr",), dtype=np.float64)
+
 _SPARE = 60  # steps beyond four for each wanted pair, at most
 _FIRST = 24  # steps beyond two for each wanted pair before the first look at the residuals, which has a cost of its own
 _FEWEST, _MOST, _DECADE = 4, 20, 2.4  # steps between two looks, and how many a residual takes to fall by a decade
 _BEGIN = 14  # steps before the first look at the rest
 _PROBE = 1e-3  # relative residual at which the largest eigenvalue of the rest is known well enough
 _ABOVE = 1e-7  # relative excess from which it is larger than the least that was found
+_BY_INDEX = 2  # which eigenvalues LAPACK is to find
 _ROUNDING = 8.0 * float(np.finfo(float).eps)  # of a product, relative to its length
 
 
@@ -145,11 +149,14 @@ class _Process:
     def ritz(self, count: int) -> tuple[Floats, Floats, Floats]:
         """Return the largest eigenvalues of T, descending, their vectors as columns, and the residuals."""
         m = self.steps
-        T = np.zeros((m, m))
-        T.flat[:: m + 1], T.flat[m :: m + 1] = self.alpha[:m], self.beta[: m - 1]  # the lower triangle is read
-        theta, s = np.linalg.eigh(T)
-        s = s[:, : -count - 1 : -1]
-        return theta[: -count - 1 : -1].copy(), s, self.beta[m - 1] * np.abs(s[-1])
+        beside = np.append(self.beta[: m - 1], 0.0)  # of m numbers, which are overwritten
+        found, theta, s, failed = _tridiagonal(self.alpha[:m], beside, _BY_INDEX, 0.0, 0.0, m - count + 1, m)
+        if failed or found != count:
+            T = np.diag(self.alpha[:m]) + np.diag(self.beta[: m - 1], -1)  # the lower triangle is read
+            theta, s = np.linalg.eigh(T)
+            theta, s = theta[-count:], s[:, -count:]
+        theta, s = theta[:count][::-1].copy(), s[:, :count][:, ::-1]
+        return theta, s, self.beta[m - 1] * np.abs(s[-1])
 
 
 @compiled(fastmath={"reassoc", "contract"})  # sums in another order: rounding alone
@@ -204,18 +211,30 @@ def _advance(matrix, basis, counts, T, work):
 
 @compiled(fastmath={"reassoc", "contract"})  # as above
 def _product(K, u, w):
-    """Write K u to w: two rows at a time, from the diagonal on, for themselves and for the columns that they are."""
+    """Write K u to w: four rows at a time, from the diagonal on, for themselves and for the columns that they are."""
     n = len(K)
+    whole = n - n % 4
     w[:] = 0.0
-    for i in range(0, n - 1, 2):
-        a, b, p, q = K[i], K[i + 1], u[i], u[i + 1]
-        x, y = a[i] * p + a[i + 1] * q, a[i + 1] * p + b[i + 1] * q
-        a, b, v, z = a[i + 2 :], b[i + 2 :], u[i + 2 :], w[i + 2 :]  # loops from zero on are vectorised
+    for i in range(0, whole, 4):
+        for row in range(i, i + 4):
+            for k in range(i, i + 4):
+                w[row] += K[min(row, k), max(row, k)] * u[k]
+        a, b, c, d = K[i, i + 4 :], K[i + 1, i + 4 :], K[i + 2, i + 4 :], K[i + 3, i + 4 :]
+        p, q, r, s = u[i], u[i + 1], u[i + 2], u[i + 3]
+        v, z = u[i + 4 :], w[i + 4 :]  # loops from zero on are vectorised
+        x0 = x1 = x2 = x3 = 0.0
         for k in range(len(v)):
-            x += a[k] * v[k]
-            y += b[k] * v[k]
-            z[k] += a[k] * p + b[k] * q
-        w[i] += x
-        w[i + 1] += y
-    if n % 2:
-        w[n - 1] += K[n - 1, n - 1] * u[n - 1]
+            x0 += a[k] * v[k]
+            x1 += b[k] * v[k]
+            x2 += c[k] * v[k]
+            x3 += d[k] * v[k]
+            z[k] += a[k] * p + b[k] * q + c[k] * r + d[k] * s
+        w[i] += x0
+        w[i + 1] += x1
+        w[i + 2] += x2
+        w[i + 3] += x3
+    for i in range(whole, n):
+        for k in range(i, n):
+            w[i] += K[i, k] * u[k]
+            if k > i:
+                w[k] += K[i, k] * u[i]

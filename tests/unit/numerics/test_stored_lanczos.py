@@ -15,7 +15,7 @@ def weighted(K, root, share):
     return root[:, None] * (P @ K @ P.T) * root
 
 
-@pytest.mark.parametrize("n", [100, 151])
+@pytest.mark.parametrize("n", [100, 129, 150, 151])
 @pytest.mark.parametrize("centered", [True, False])
 def test_the_pairs_are_those_of_lapack(n, centered):
     K = Gaussian(2.0)(rng.normal(size=(n, 3)))
