@@ -25,11 +25,12 @@ from mercer import (
     KernelRidge,
     RelevanceVectorRegressor,
 )
+from mercer.gram import Tiles
 from mercer.kernels import Gaussian
 from mercer.selection import ridge_path
-from mercer.solvers import Cholesky
+from mercer.solvers import Cholesky, ConjugateGradient
 
-LENGTH = 7.0
+LENGTH, NARROW = 7.0, 0.2
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,12 @@ def ridge(**options: Any) -> Any:
 
 def their_ridge(data: Table) -> Any:
     return TheirRidge(alpha=0.1, kernel="rbf", gamma=0.5 / LENGTH**2).fit(data.X, data.y)
+
+
+def products_alone(preconditioner: str | None) -> Any:
+    """Ridge regression on tiles by conjugate gradients, to a residual of 1e-8."""
+    solver = ConjugateGradient(tol=1e-8, preconditioner=preconditioner)
+    return lambda data: KernelRidge(Gaussian(NARROW), alpha=1.0, gram=Tiles(), solver=solver).fit(data.X, data.y)
 
 
 def predictions(model: Any, data: Table) -> np.ndarray:
@@ -216,6 +223,19 @@ ROWS: tuple[Row, ...] = (
         peers=(Peer("sklearn KernelRidge", their_ridge, times_faster(1.4)),),
         outcome=predictions,
         fewest=2,
+    ),
+    Timing(
+        "ridge-tiles",
+        "KernelRidge.fit, conjugate gradients on tiles, their own preconditioner",
+        Points(20_000, 2),
+        Points(2_000, 2),
+        ours=products_alone("auto"),
+        peers=(
+            Peer("mercer, 100 pivots", products_alone("pivoted"), times_faster(5.0), agrees=1e-6),
+            Peer("mercer, none", products_alone(None), times_faster(5.0), agrees=1e-6),
+        ),
+        outcome=predictions,
+        fewest=1,
     ),
     Memory(
         "ridge-large-memory",

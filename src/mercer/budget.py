@@ -120,7 +120,8 @@ def free_memory() -> int:
             available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         except (AttributeError, ValueError, OSError):
             available = 4 * 2**30
-    limit, used = _read_number("/sys/fs/cgroup/memory.max"), _read_number("/sys/fs/cgroup/memory.current")
+    limit = _read_number("/sys/fs/cgroup/memory.max")
+    used = None if limit is None else _read_number("/sys/fs/cgroup/memory.current")
     if limit is not None and used is not None:
         available = min(available, max(limit - used, 0))
     return available

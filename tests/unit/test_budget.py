@@ -59,6 +59,13 @@ def test_free_memory_is_a_number_of_this_machine():
     assert 2**20 < budget.free_memory() < 2**60
 
 
+def test_what_is_used_is_read_only_beside_a_limit(monkeypatch):
+    asked = []
+    monkeypatch.setattr(budget, "_read_number", lambda path: asked.append(path))
+    assert budget.free_memory() > 2**20
+    assert asked == ["/sys/fs/cgroup/memory.max"]
+
+
 def test_free_memory_without_the_files_of_linux(monkeypatch):
     def missing(path, flags):
         raise OSError

@@ -14,8 +14,9 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.gram import Gram, HasFactor
 from mercer.gram.gram import has_array
-from mercer.numerics.block_krylov import leading_eigenpairs
-from mercer.numerics.eigen import eigh_in_place
+from mercer.numerics.block_krylov import Eigenpairs, leading_eigenpairs
+from mercer.numerics.eigen import eigh_in_place, inverse_eigenpairs
+from mercer.numerics.stored_lanczos import stored_eigenpairs
 from mercer.numerics.symmetric import symmetric_product
 from mercer.runtime.tiling import blas_for, in_background, serial_blas
 from mercer.solvers.linear.krylov_pls import Centring
@@ -28,10 +29,12 @@ __all__ = [
     "decomposed",
     "factor_directions",
     "factor_rank",
+    "inverse_directions",
     "is_whole",
     "krylov_bytes",
     "leading_directions",
     "principal_directions",
+    "stored_directions",
     "work_bytes",
 ]
 
@@ -39,6 +42,10 @@ FEW = 500  # samples up to which all eigenvectors together cost less than some o
 MOST = 300  # products of the Lanczos process
 _SHARE = 24  # of a K in memory all eigenvectors are found if more than this part of them is wanted
 _ROWS = 4096  # of a factor at a time
+_CACHED = (
+    100,
+    2000,
+)  # samples whose K is multiplied by one vector at a time: their vectors and half of K fit into caches
 _EPS = float(np.finfo(float).eps)
 
 
@@ -134,6 +141,54 @@ def principal_directions(
 
     with serial_blas():  # products have threads of their own, from which those of BLAS would take the cores
         found = leading_eigenpairs(product, n, count, tol=tol, max_iter=max_iter, random_state=seed, monitor=monitor)
+    return _found(gram, weight, centered, found)
+
+
+def stored_directions(
+    gram: Any,
+    weight: Floats,
+    count: int,
+    *,
+    centered: bool = True,
+    tol: float = 1e-12,
+    seed: int = 0,
+    monitor: Any = None,
+) -> Directions | None:
+    """Find few leading eigenvectors of a Gram matrix in memory that fits into a cache: a Lanczos process.
+
+    Parameters
+    ----------
+    gram : Gram
+    weight : (n,) array
+        Positive.
+    count : int
+    centered : bool, default True
+    tol : float, default 1e-12
+        Tolerance of residuals relative to the largest eigenvalue.
+    seed : int
+        Seed of the start.
+    monitor : callable, optional
+        As of `principal_directions`.
+
+    Returns
+    -------
+    Directions or None
+        None if there are too many or too few samples, too many directions are wanted, eigenvalues are multiple or too
+        close together, or the monitor has ended it.
+    """
+    n = len(weight)
+    if not (
+        has_array(gram) and gram.array.dtype == np.float64 and _CACHED[0] <= n <= _CACHED[1] and _SHARE * count <= n
+    ):
+        return None
+    share = weight / weight.sum() if centered else np.zeros(n)
+    found = stored_eigenpairs(gram.array, np.sqrt(weight), share, count, tol=tol, seed=seed, monitor=monitor)
+    return None if found is None else _found(gram, weight, centered, found)
+
+
+def _found(gram: Any, weight: Floats, centered: bool, found: Eigenpairs) -> Directions:
+    """Return eigenpairs as directions, with the means and the trace of the matrix."""
+    n = len(weight)
     means = np.asarray(gram @ (weight / weight.sum())) if centered else np.zeros(n)
     diagonal = gram.diag() if isinstance(gram, Gram) else np.diagonal(gram)
     trace = float(weight @ (diagonal - 2.0 * means) + weight.sum() * (weight @ means / weight.sum()))
@@ -205,9 +260,58 @@ def _centred_normal(gram: Any, w: Floats, origin: Floats) -> Floats:
 
 def all_directions(gram: Gram, w: Floats, centered: bool, deadline: float | None) -> Directions:
     """Return all directions by LAPACK, in the memory of K where it has one."""
+    n, (K, means) = len(w), _centred(gram, w, centered)
+    with blas_for(n):
+        values = in_background(eigh_in_place, K, deadline=deadline)[::-1]
+    size = float(np.abs(values).max(initial=0.0))
+    positive = np.maximum(values, 0.0)
+    return Directions(positive, K[::-1].T, means, float(positive.sum()), n * _EPS * size)
+
+
+def inverse_directions(
+    gram: Gram,
+    w: Floats,
+    centered: bool,
+    rough: Directions,
+    *,
+    seed: int = 0,
+    monitor: Any = None,
+    deadline: Any = None,
+) -> Directions:
+    """Return leading directions that products alone have not settled, by an inverse, in the memory of K.
+
+    Parameters
+    ----------
+    gram : Gram
+        Its array is given away.
+    w : (n,) array
+        Positive.
+    centered : bool
+    rough : Directions
+        What `principal_directions` had found; returned if there is nothing better.
+    seed, monitor, deadline : optional
+        Seed of the start, monitor of the iteration, deadline of the factorisation.
+    """
+    top = float(rough.values[0])
+    K, _ = _centred(gram, w, centered)
+    with blas_for(len(w)):
+        found = inverse_eigenpairs(
+            K, len(rough.values), top, rough.residual * top, seed=seed, monitor=monitor, deadline=deadline
+        )
+    if found is None:
+        return rough
+    values = np.maximum(found.values, 0.0)
+    return replace(
+        rough, values=values, vectors=found.vectors, trace=max(rough.trace, float(values.sum())),
+        iterations=rough.iterations + found.iterations, converged=found.converged,
+        residual=float(found.residuals.max(initial=0.0)) / (top or 1.0),
+    )  # fmt: skip
+
+
+def _centred(gram: Gram, w: Floats, centered: bool) -> tuple[Floats, Floats]:
+    """Return W^(1/2) P K P^T W^(1/2), in the memory of K where it has one, and the means of the rows of K."""
     K = gram.release() if has_array(gram) else gram.to_dense()
-    n, share, root = len(w), w / w.sum(), np.sqrt(w)
-    means = np.zeros(n)
+    share, root, means = w / w.sum(), np.sqrt(w), np.zeros(len(w))
     if centered:
         means = K @ share
         K -= means
@@ -215,11 +319,7 @@ def all_directions(gram: Gram, w: Floats, centered: bool, deadline: float | None
     if not np.all(w == 1.0):
         K *= root
         K *= root[:, None]
-    with blas_for(n):
-        values = in_background(eigh_in_place, K, deadline=deadline)[::-1]
-    size = float(np.abs(values).max(initial=0.0))
-    positive = np.maximum(values, 0.0)
-    return Directions(positive, K[::-1].T, means, float(positive.sum()), n * _EPS * size)
+    return K, means
 
 
 def decomposed(gram: Gram, w: Floats, centered: bool = True, deadline: float | None = None) -> Directions:

@@ -269,9 +269,8 @@ def _by_factor(
     found = in_background(factor, deadline=deadline)
 
     def product(V: Floats) -> Floats:
-        V = V - null @ (null.T @ V)
-        V = found.solve(np.asfortranarray(V))
-        return np.ascontiguousarray(V - null @ (null.T @ V))
+        V = found.solve(np.asfortranarray(_without(V, null)))
+        return np.ascontiguousarray(_without(V, null))
 
     # a residual of the inverse, over its largest eigenvalue, is one of N over its smallest
     with serial_blas():  # blocks are narrow: to share them among threads costs more than it saves
@@ -316,6 +315,10 @@ def _banded_cost(N: Any) -> float:
 
 
 def _without(V: Floats, null: Any) -> Floats:
+    """Return columns without what they have in the null space, whose vectors do not overlap."""
+    if null.shape[1] == 1:  # one part: its entries are those of a vector
+        u = null.data
+        return V - np.outer(u, u @ V)
     return V - null @ (null.T @ V)
 
 

@@ -59,7 +59,9 @@ class Neighbours:
     values: Floats
 
 
-def find_neighbours(kernel: Kernel, S: Samples, count: int, resources: Resources = UNLIMITED) -> Neighbours:
+def find_neighbours(
+    kernel: Kernel, S: Samples, count: int, resources: Resources = UNLIMITED, *, index_alone: bool = False
+) -> Neighbours:
     """Find the nearest neighbours of each sample in the feature space of a kernel.
 
     Parameters
@@ -72,6 +74,8 @@ def find_neighbours(kernel: Kernel, S: Samples, count: int, resources: Resources
         k; at most n - 1 are found.
     resources : Resources, optional
         Threads, and a monitor that receives the progress.
+    index_alone : bool, default False
+        Whether only `index` will be looked at; then kernel values need not be computed, and ones may stand for them.
 
     Returns
     -------
@@ -106,6 +110,8 @@ def find_neighbours(kernel: Kernel, S: Samples, count: int, resources: Resources
         squares = np.asarray(S.squared_norms, dtype=float)  # pyright: ignore[reportAttributeAccessIssue]
         values[:] = 0.5 * (squares[:, None] + squares[index] - distances**2)
         return Neighbours(index, distances, values)
+    if index_alone:
+        return Neighbours(index, distances, np.ones_like(distances))
     standard: Any = clone(kernel)
     standard.set_params(length_scale=1.0)
     values = standard(np.zeros((1, 1)), distances.reshape(-1, 1)).reshape(distances.shape)

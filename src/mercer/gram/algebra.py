@@ -65,6 +65,8 @@ class _Over(Gram):
 def _scattered(V: Floats, index: Indices, n: int) -> Floats:
     """Return an array of n rows with the rows of V added at the places `index`."""
     V = np.asarray(V, dtype=float)
+    if V.ndim == 1:
+        return np.asarray(np.bincount(index, V, n), dtype=float)
     wide = np.zeros((n, *V.shape[1:]))
     np.add.at(wide, index, V)
     return wide
@@ -433,21 +435,24 @@ class Repeated(_Over):
 
     def refined(self) -> Repeated:
         """Return the same Gram with entries in float64."""
-        return Repeated(self.gram.refined(), self.index)
+        fine = self.gram.refined()
+        return self if fine is self.gram else Repeated(fine, self.index)
 
     def update(self, index: Indices, V: Floats, out: Floats, rows: Indices | None = None) -> None:
         """Add K[:, index] @ V to `out`: each sample once, however often it is repeated."""
         if not isinstance(self.gram, HasRows):
             super().update(index, V, out, rows)
             return
-        used, place = np.unique(self.index[index], return_inverse=True)
+        n, places = self.gram.shape[0], self.index[index]
+        present = np.zeros(n, dtype=bool)
+        present[places] = True
+        used = np.flatnonzero(present)
         if self._rows is None or not same_rows(rows, self._rows[0]):  # the same ones are requested many times
             chosen = self.index if rows is None else self.index[rows]
             self._rows = None if rows is None else rows.copy(), *np.unique(chosen, return_inverse=True)
         _, needed, back = self._rows
         total = np.zeros((len(needed), *np.shape(V)[1:]))
-        every = len(needed) == self.gram.shape[0]
-        self.gram.update(used, _scattered(V, place, len(used)), total, None if every else needed)
+        self.gram.update(used, _scattered(V, places, n)[used], total, None if len(needed) == n else needed)
         out += total[back]
 
     def rows(self, index: Indices, columns: Index = slice(None), out: Floats | None = None) -> Floats:

@@ -19,12 +19,14 @@ from mercer.gram.gram import Cross, Gram, GramSpec, gram_plan, has_features
 from mercer.gram.repair import POLICIES, Mend, Repair, mended, repair_plan
 from mercer.kernels.comparison import Comparison
 from mercer.kernels.kernel import Kernel, fill, pair_terms
+from mercer.runtime.tiling import spans
 from mercer.spec import derived
 
 __all__ = ["Dense", "Tiles", "exact_choice", "exact_spec"]
 __public__ = ["Dense", "Tiles"]
 
-_MANY = 256  # rows from which two passes over a matrix are quicker than one over pairs of positions
+_PART = 0.1  # of a row that is wanted, from which two passes over rows are quicker than one over pairs of positions
+_PASS = 64  # rows at a time: what is held in between stays in a cache
 
 
 class Dense(GramSpec):
@@ -94,7 +96,8 @@ class Dense(GramSpec):
         samples = packed(samples, kernel.pack)
         self.check()
         kernel.check()
-        if array is None:
+        # a plan in words only where there is more to say than that one matrix fits
+        if array is None and (self.indefinite is not None or 8 * len(samples) ** 2 > budget(resources.memory)):
             self.plan(kernel, len(samples), memory=resources.memory).require(resources.memory)
         samples = kernel.prepare(samples)
         K = np.empty((len(samples), len(samples))) if array is None else array
@@ -147,11 +150,7 @@ class DenseGram(Gram):
         if isinstance(columns, slice):
             found = self.array[index][:, columns]
         else:
-            index, columns = np.asarray(index), np.arange(self.shape[0])[columns]
-            if len(columns) < self.shape[0] or len(index) < _MANY:
-                found = self.array[index[:, None], columns]
-            else:  # in half the time; what is held in between is no larger than the result
-                found = self.array.take(index, axis=0).take(columns, axis=1)
+            found = _entries(self.array, np.asarray(index), np.arange(self.shape[0])[columns])
         if out is None:
             return found
         out[...] = found
@@ -171,7 +170,8 @@ class DenseGram(Gram):
 
     def take(self, index: Index) -> DenseGram:
         """Return the Gram of some samples, a copy."""
-        return DenseGram(self.kernel, self.samples.take(index), self.array[index][:, index], self.resources)
+        every = np.arange(self.shape[0])[index]
+        return DenseGram(self.kernel, self.samples.take(index), _entries(self.array, every, every), self.resources)
 
     def to_dense(self) -> Floats:
         """Return a copy of the matrix."""
@@ -414,6 +414,18 @@ class TileGram(Gram):
         small._chosen = None, small._comparison
         small._rough = None if self._rough is None else self._rough.narrow(chosen, chosen)
         return small
+
+
+def _entries(K: Floats, index: Indices, columns: Indices) -> Floats:
+    """Return K[index][:, columns] without a copy of whole rows."""
+    if len(columns) < _PART * K.shape[1]:
+        return K[index[:, None], columns]
+    if len(index) <= _PASS:
+        return K.take(index, axis=0).take(columns, axis=1)
+    out = np.empty((len(index), len(columns)), K.dtype)
+    for rows in spans(len(index), _PASS):
+        out[rows] = K.take(index[rows], axis=0).take(columns, axis=1)
+    return out
 
 
 def exact_spec(kernel: Kernel, n: int, features: int | None = None, memory: Memory = None) -> GramSpec:

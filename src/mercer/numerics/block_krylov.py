@@ -27,6 +27,8 @@ _DEPTH = 10  # blocks in a basis that is full
 _KEPT = 3  # and after it was replaced by its best vectors
 _SPARE = 4  # columns beyond those wanted, at least: convergence follows the first eigenvalue left out
 _WIDTH = 8  # blocks are multiples of what the cores multiply at a time
+_SQUARED = 1e-8  # the least ratio of squared sizes with which columns are made orthonormal by their products
+_ALMOST = 1e-3  # how far their products may be from those of orthonormal columns after the first time
 _ROUNDING = 16.0 * float(np.finfo(float).eps)  # of a product, relative to the largest eigenvalue
 
 
@@ -156,8 +158,16 @@ def leading_eigenpairs(
 
 def _orthonormal(R: Floats, Q: Floats, noise: float) -> Floats:
     """Return an orthonormal basis of what R has beyond the space of Q, which was taken from it once."""
+    room = len(Q) - Q.shape[1]
+    squares, turn = np.linalg.eigh(R.T @ R)
+    if R.shape[1] <= room and np.isfinite(squares).all() and squares[0] > max(_SQUARED * squares[-1], 4.0 * noise**2):
+        U = R @ (turn / np.sqrt(squares))  # all columns count, and squares lose none of them
+        U -= Q @ (Q.T @ U)
+        inner = U.T @ U
+        if np.abs(inner - np.eye(len(inner))).max() < _ALMOST:  # otherwise what was left of R is rounding
+            return U @ np.linalg.inv(np.linalg.cholesky(inner)).T
     U, triangle = np.linalg.qr(R)
     turn, sizes, _ = np.linalg.svd(triangle)
-    count = min(int(np.sum(sizes > noise)), len(Q) - Q.shape[1])
+    count = min(int(np.sum(sizes > noise)), room)
     U = U @ turn[:, :count]
     return np.linalg.qr(U - Q @ (Q.T @ U))[0]  # a small part of R has errors along Q that are no longer small in U

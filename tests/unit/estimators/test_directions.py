@@ -13,6 +13,7 @@ from mercer.estimators.directions import (
     krylov_bytes,
     leading_directions,
     principal_directions,
+    stored_directions,
     work_bytes,
 )
 from mercer.gram import Dense, Features, Nystrom, Tiles
@@ -50,6 +51,27 @@ def test_all_ways_find_the_eigenvectors(centered):
         assert found.trace == pytest.approx(np.trace(G), rel=1e-8)
         if centered:
             np.testing.assert_allclose(found.means, kernel(S.X) @ W / W.sum(), atol=1e-8)
+
+
+@pytest.mark.parametrize("centered", [True, False])
+def test_few_directions_of_a_stored_matrix_are_those_of_lapack(centered):
+    many = Vectors.pack(rng.normal(size=(130, 3)))
+    w, kernel = rng.uniform(0.5, 3.0, 130), Gaussian(2.0)
+    found = stored_directions(Dense().build(kernel, many), w, 5, centered=centered).first(5, np.sqrt(w))
+    whole = all_directions(Dense().build(kernel, many), w, centered, None)
+    best = whole.first(5, np.sqrt(w))
+    np.testing.assert_allclose(found.values, best.values, rtol=1e-12)
+    np.testing.assert_allclose(found.vectors, best.vectors, atol=1e-9)
+    np.testing.assert_allclose(found.means, best.means, atol=1e-12)
+    assert found.trace == pytest.approx(whole.trace, rel=1e-10) and found.iterations > 1
+
+
+def test_few_directions_of_a_stored_matrix_have_limits():
+    kernel, many = Gaussian(2.0), Vectors.pack(rng.normal(size=(130, 3)))
+    K = Dense().build(kernel, many)
+    assert stored_directions(K, np.ones(130), 6) is None  # too many directions
+    assert stored_directions(Dense().build(kernel, S), W, 2) is None  # too few samples
+    assert stored_directions(Tiles().build(kernel, many), np.ones(130), 5) is None
 
 
 def test_the_factor_far_from_the_origin_keeps_its_digits():

@@ -167,3 +167,17 @@ def test_refined_grams_over_mixed_tiles(name):
     out = np.zeros(n)
     refined.update(np.arange(n), np.arange(n) / n, out)
     np.testing.assert_allclose(out, OVER[name](exact) @ (np.arange(n) / n), atol=1e-12)
+
+
+@pytest.mark.parametrize("width", [None, 2])
+def test_repetitions_are_added_up_once(width):
+    places = np.array([3, 0, 3, 1, 0, 3])
+    gram = Repeated(Dense().build(Gaussian(1.0), Vectors.pack(X)), places)
+    assert gram.refined() is gram  # and keeps what it knows of the places
+    K, index = gram.to_dense(), np.array([0, 1, 2, 5])
+    V = np.random.default_rng(8).normal(size=4 if width is None else (4, width))
+    V[2] = -V[0]  # the sum of a sample may be zero
+    for rows in (None, np.array([4, 1])):
+        out = np.ones((6 if rows is None else 2, *V.shape[1:]))
+        gram.update(index, V, out, rows)
+        np.testing.assert_allclose(out, 1.0 + (K if rows is None else K[rows])[:, index] @ V, atol=1e-14)

@@ -39,6 +39,18 @@ def test_rows_update_and_take():
     assert np.array_equal(part.array, K.array[np.ix_([5, 1], [5, 1])]) and len(part.samples) == 2
 
 
+@pytest.mark.parametrize(("rows", "columns"), [(3, 2), (3, 150), (150, 2), (150, 150), (64, 30)])
+def test_entries_are_those_of_the_matrix_however_many_are_asked_for(rows, columns):
+    many = np.random.default_rng(6).normal(size=(200, 3))
+    gram = Dense().build(Gaussian(1.0), Vectors.pack(many))
+    order = np.random.default_rng(7)
+    index, other = order.integers(0, 200, rows), order.permutation(200)[:columns]
+    np.testing.assert_array_equal(gram.rows(index, other), gram.array[np.ix_(index, other)])
+    part = gram.take(index)
+    np.testing.assert_array_equal(part.array, gram.array[np.ix_(index, index)])
+    assert part.array.flags.owndata and part.array.flags.c_contiguous
+
+
 def test_float32_samples_give_a_float64_matrix():
     K = Dense().build(Gaussian(1.0), Vectors.pack(X.astype(np.float32)))
     assert K.array.dtype == np.float64

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Exponential, Gaussian
-from mercer.numerics.block_krylov import leading_eigenpairs
+from mercer.numerics.block_krylov import _orthonormal, leading_eigenpairs
 from tests.resuming import Memory, resumed
 
 rng = np.random.default_rng(0)
@@ -91,3 +91,23 @@ def test_it_goes_on_after_an_interruption_to_the_same_bits(scale):
         run(former)
     leading_eigenpairs(lambda V: calls.append(1) or G @ V, 300, 4, monitor=Memory(None, former.store.entries()))
     assert len(calls) == plain.iterations - 2  # the third product was not kept yet
+
+
+@pytest.mark.parametrize("sizes", [np.ones(6), np.logspace(0, -3, 6), np.logspace(0, -11, 6), [1, 1, 1, 1, 1e-16, 0]])
+def test_a_block_becomes_orthonormal_whatever_its_condition(sizes):
+    rng = np.random.default_rng(3)
+    Q = np.linalg.qr(rng.normal(size=(80, 20)))[0]
+    R = rng.normal(size=(80, 6))
+    R = np.linalg.qr(R - Q @ (Q.T @ R))[0] * sizes @ np.linalg.qr(rng.normal(size=(6, 6)))[0]
+    U = _orthonormal(R, Q, 1e-14)
+    assert U.shape[1] == np.sum(np.asarray(sizes) > 1e-14)
+    np.testing.assert_allclose(U.T @ U, np.eye(U.shape[1]), atol=1e-14)
+    np.testing.assert_allclose(Q.T @ U, 0.0, atol=1e-14)
+    np.testing.assert_allclose(U @ (U.T @ R), R, atol=1e-13)
+
+
+def test_a_block_that_is_rounding_of_what_is_known_has_no_direction_of_its_own():
+    rng = np.random.default_rng(4)
+    Q = np.linalg.qr(rng.normal(size=(60, 20)))[0]
+    U = _orthonormal(Q[:, :4] @ rng.normal(size=(4, 4)), Q, 0.0)
+    np.testing.assert_allclose(U.T @ U, np.eye(U.shape[1]), atol=1e-12)

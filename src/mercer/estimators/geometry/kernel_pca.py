@@ -29,8 +29,10 @@ from mercer.estimators.directions import (
     all_directions,
     factor_directions,
     factor_rank,
+    inverse_directions,
     krylov_bytes,
     principal_directions,
+    stored_directions,
 )
 from mercer.estimators.estimator import KernelEstimator, scattered, unwatched
 from mercer.estimators.fits import Run, fitting
@@ -48,6 +50,8 @@ __public__ = __all__
 
 _SHARE = 24  # beyond few samples all eigenvectors are found if more than this part of them is wanted
 _PRODUCTS = 6  # of the randomised solver
+_TRIAL, _PRICE = 12, 100  # products after which close eigenvalues are separated by an inverse: so many and a part of n
+_SEPARATE = 1e-12  # residuals where all eigenvectors would be found instead
 _EPS = float(np.finfo(float).eps)
 
 
@@ -76,8 +80,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
     eigen_solver : {"auto", "dense", "lanczos", "randomized"}, default "auto"
         "dense": all eigenvectors by LAPACK. "lanczos": some, by a block Lanczos process, to a residual of ``tol``.
         "randomized": the same process from a random start, stopped after ``max_iter`` products whatever they have
-        reached. "auto": from the factor's own matrix for a Gram with at most n features; else "dense" for up to 500
-        samples or more than n / 24 components; else "lanczos".
+        reached. "auto": from the factor's own matrix for a Gram with at most n features; for at most n / 24 components
+        of 100 to 2 000 samples whose Gram matrix is in memory, a Lanczos process of single vectors to a residual of
+        1e-12, if it separates them; else "dense" for up to 500 samples or more than n / 24 components; else "lanczos",
+        and where 12 + n / 100 products with a matrix in memory have not separated the eigenvalues, a Cholesky factor
+        of sigma - K, whose inverse does.
     tol : float, default 1e-8
         Tolerance of residuals relative to the largest eigenvalue, for "lanczos".
     max_iter : int, optional
@@ -345,6 +352,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
         with run.stage("eigenvectors", 0.95):
             if solver == "factor":
                 found = factor_directions(K, w, self.centered, run.deadline)
+            elif (few := self._few_of_stored(K, w, count, run)) is not None:
+                found = few
             elif solver == "dense":
                 self._plan_dense(K).require(self.memory)
                 found = all_directions(K, w, self.centered, run.deadline)
@@ -373,17 +382,38 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimat
             )
         return min(count, real)
 
+    def _few_of_stored(self, K: Gram, w: Floats, count: int, run: Run) -> Directions | None:
+        """Find few directions of a small matrix in memory, where the solver is not prescribed and they are separate."""
+        if (
+            self.eigen_solver != "auto"
+            or self.max_iter is not None
+            or not isinstance(self.n_components, (int, np.integer))
+        ):
+            return None
+        monitor = run.solver_monitor(_SEPARATE) if run.watched else None
+        return stored_directions(K, w, count, centered=self.centered, tol=_SEPARATE, seed=self._seed(), monitor=monitor)
+
+    def _seed(self) -> int:
+        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        return int(rng.randint(2**31))
+
     def _by_products(self, K: Gram, w: Floats, count: int, solver: str, run: Run) -> Directions:
         """Find the leading directions from products with K alone."""
         exact = solver == "lanczos"
         tol = max(self.tol, 10.0 * K.entry_error) if exact else 0.0
         most = self.max_iter or (MOST if exact else _PRODUCTS)
+        invertible = self.eigen_solver == "auto" and self.max_iter is None and has_array(K)
+        if invertible:  # products that cost about as much as an inverse
+            most = min(most, _TRIAL + K.shape[0] // _PRICE)
         monitor = run.solver_monitor(max(tol, _EPS)) if run.watched else None
         unwatched(K)
-        rng = check_random_state(0 if self.random_state is None else self.random_state)
         found = principal_directions(
-            K, w, count, centered=self.centered, tol=tol, max_iter=most, seed=int(rng.randint(2**31)), monitor=monitor
+            K, w, count, centered=self.centered, tol=tol, max_iter=most, seed=self._seed(), monitor=monitor
         )
+        if invertible and not found.converged and found.iterations == most and not run.answer():
+            found = inverse_directions(
+                K, w, self.centered, found, seed=self._seed(), monitor=monitor, deadline=run.deadline
+            )
         if exact and not found.converged:
             status = Status.TIME if run.clock.expired else Status.STOPPED if run.asked_to_stop else Status.MAX_ITER
             warn_caller(

@@ -71,7 +71,9 @@ class AffinityEstimator(KernelEstimator):
             unwatched(A)
             return A
         with run.stage("neighbours", until):
-            return affinities(find_neighbours(kernel, S, self.n_neighbors, run.resources()), self.weights)
+            alone = self.weights != "kernel"
+            near = find_neighbours(kernel, S, self.n_neighbors, run.resources(), index_alone=alone)
+            return affinities(near, self.weights)
 
     def _warn(self, residual: float, run: Run) -> None:
         status = Status.TIME if run.clock.expired else Status.STOPPED if run.asked_to_stop else Status.MAX_ITER

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import scipy.sparse.csgraph as csgraph
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.arguments import checked
@@ -21,13 +20,14 @@ from mercer.budget import Bytes, Plan
 from mercer.constraints import InstanceOf, Integer, Optional, Positive
 from mercer.domains import Samples, Vectors
 from mercer.errors import DomainError, ParameterError, warn_caller
+from mercer.estimators.geometry.shortest_paths import shortest_paths
 from mercer.estimators.graph_modes import flat_modes
 from mercer.estimators.neighbours import Neighbours, find_neighbours
 from mercer.kernels import Kernel, Linear
 from mercer.kernels.vectors.pointwise import dense
 from mercer.numerics.block_krylov import leading_eigenpairs
 from mercer.numerics.laplacians import components
-from mercer.runtime.tiling import in_background, serial_blas, spans
+from mercer.runtime.tiling import serial_blas, spans
 
 __all__ = [
     "KERNEL",
@@ -97,7 +97,7 @@ def isomap_kernel(
     lengths = np.maximum(near.distances.ravel(), np.finfo(float).tiny)  # an edge of length zero is an edge
     graph = sp.csr_matrix((lengths, near.index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
     require_connected(graph, k)
-    G = in_background(lambda: csgraph.shortest_path(graph, method="D", directed=False), work=200.0 * n * n * k)
+    G = shortest_paths(graph.maximum(graph.T))
     np.square(G, out=G)
     means = G.mean(axis=1)
     G -= means
@@ -146,8 +146,8 @@ def locally_linear_kernel(
 
     Notes
     -----
-    The leading eigenvalues lie close together: give `KernelPCA` its ``eigen_solver="dense"``, for some thousand
-    samples. A ``factor`` is found by a sparse factorisation of M, for some hundred thousand. Cost O(n k^3) beside the
+    The leading eigenvalues lie close together: `KernelPCA` separates them by an inverse, for some thousand samples. A
+    ``factor`` is found by a sparse factorisation of M, for some hundred thousand. Cost O(n k^3) beside the
     neighbours, and one n x n array, or memory O(n k^2) with a ``factor``.
 
     Examples
@@ -219,8 +219,8 @@ def hessian_kernel(
 
     Notes
     -----
-    The leading eigenvalues lie close together: give `KernelPCA` its ``eigen_solver="dense"``, for some thousand
-    samples. A ``factor`` is found by a sparse factorisation of M, for some hundred thousand. Cost O(n k^3) beside the
+    The leading eigenvalues lie close together: `KernelPCA` separates them by an inverse, for some thousand samples. A
+    ``factor`` is found by a sparse factorisation of M, for some hundred thousand. Cost O(n k^3) beside the
     neighbours, and one n x n array, or memory O(n k^2) with a ``factor``.
 
     scikit-learn's ``method="hessian"`` takes all columns of a complete QR decomposition, so it sums projections onto

@@ -344,22 +344,40 @@ def median_distance(S: Vectors, weight: Floats | None = None) -> float:
         S, w = S.take(spaced_rows(S, w, MEDIAN_ROWS)), np.ones(MEDIAN_ROWS)
     probe = _Distance()
     h, unit = probe._unit_block(S, S)
-    with np.errstate(over="ignore"):
-        distance = np.sqrt(-2.0 * h[np.triu_indices(len(S), 1)]) * unit
-    pairs = np.outer(w, w)[np.triu_indices(len(S), 1)]
-    apart = distance > 0
-    if not apart.any():
+    if np.all(w == w[0]):
+        median = _median_root(np.concatenate([np.zeros(0), *(row[i + 1 :] for i, row in enumerate(h))]), None, unit)
+    else:
+        above = np.triu_indices(len(S), 1)
+        median = _median_root(h[above], np.outer(w, w)[above], unit)
+    if median is None:
         return 1.0
-    distance, pairs = distance[apart], pairs[apart]
-    order = np.argsort(distance)
-    reached = np.cumsum(pairs[order])
-    median = float(distance[order][np.searchsorted(reached, 0.5 * reached[-1])])
     if not np.isfinite(median):
         raise DomainError(
             "Input X has a median distance that is too large for floating-point numbers; it must be finite. "
             "Scale the data, for example with StandardScaler."
         )
     return median
+
+
+def _median_root(h: Floats, weight: Floats | None, unit: float) -> float | None:
+    """Return the weighted median of the roots of -2 h that are not zero, in a unit; None if all are."""
+    with np.errstate(over="ignore"):
+        if weight is None:  # roots have the order of h from its end, and half of the order is enough; h is overwritten
+            if unit < 1.0 or np.any(h == 0.0):
+                h = h[np.sqrt(-2.0 * h) * unit > 0.0]
+            if not len(h):
+                return None
+            middle = len(h) // 2
+            h.partition(middle)
+            return float(np.sqrt(-2.0 * h[middle]) * unit)
+        root = np.sqrt(-2.0 * h) * unit
+    apart = root > 0.0
+    if not apart.any():
+        return None
+    root, weight = root[apart], weight[apart]
+    order = np.argsort(root)
+    reached = np.cumsum(weight[order])
+    return float(root[order][np.searchsorted(reached, 0.5 * reached[-1])])
 
 
 def spaced_rows(S: Vectors, w: Floats, count: int) -> Indices:

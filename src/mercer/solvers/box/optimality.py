@@ -20,6 +20,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, get_lapack_funcs
 from mercer.arrays import Bools, Floats, Indices
 from mercer.errors import ParameterError
 from mercer.problems import BoxQP
+from mercer.runtime.compiled import compiled
 from mercer.runtime.tiling import in_background
 from mercer.solvers.box.face import centred
 
@@ -80,9 +81,10 @@ def violation(problem: BoxQP, beta: Floats, gradient: Floats) -> float:
     >>> violation(problem, np.zeros(2), problem.linear)
     2.0
     """
+    if _is_one(problem):
+        largest, smallest, _, _ = _look(gradient, beta, problem.lower, problem.upper)
+        return _not_negative(largest - smallest)
     ends = _ends(problem, beta, gradient)
-    if len(ends.largest_down) == 1:
-        return _not_negative(float(ends.largest_down[0]) - float(ends.smallest_up[0]))
     return float(np.max(ends.largest_down - ends.smallest_up, initial=0.0))
 
 
@@ -114,6 +116,10 @@ def multipliers(problem: BoxQP, beta: Floats, gradient: Floats) -> Floats:
     count = len(problem.total)
     if count == 0:
         return np.zeros(0)
+    if _is_one(problem):
+        _, _, mean, free = _look(gradient, beta, problem.lower, problem.upper)
+        if free:
+            return np.array([mean])
     down, up = movable(problem, beta)
     group = _groups(problem)
     rho, found = _means(gradient, group, down & up, count)
@@ -128,6 +134,37 @@ def multipliers(problem: BoxQP, beta: Floats, gradient: Floats) -> Floats:
         middle = np.where(bounded_below | bounded_above, middle, _means(gradient, group, everywhere, count)[0])
         rho = np.where(found, rho, middle)
     return rho
+
+
+def _is_one(problem: BoxQP) -> bool:
+    """Return whether all variables have one sum, as those of a machine with one bias."""
+    return len(problem.total) == 1 and problem.group is None
+
+
+@compiled
+def _look(g, beta, lower, upper):
+    """Return what `_ends` and `_means` say of one group, in one pass, and how many of its variables are free.
+
+    The conditions are those of `movable`; the sum is in the order of the variables.
+    """
+    size = 0.0
+    for k in range(beta.size):
+        size = max(size, abs(beta[k]))
+    largest, smallest, total, free = -np.inf, np.inf, 0.0, 0
+    for k in range(g.size):
+        width = upper[k] - lower[k]
+        margin = _MARGIN * (width if width < np.inf else size)
+        down, up = beta[k] > lower[k] + margin, beta[k] < upper[k] - margin
+        if (down or up) and np.isnan(g[k]):
+            return np.nan, np.nan, np.nan, 0
+        if down:
+            largest = max(largest, g[k])
+        if up:
+            smallest = min(smallest, g[k])
+        if down and up:
+            total += g[k]
+            free += 1
+    return largest, smallest, total / max(free, 1), free
 
 
 def duality_gap(problem: BoxQP, beta: Floats, product: Floats, rho: Floats | None = None) -> float:
@@ -360,7 +397,8 @@ def polish(problem: BoxQP, beta: Floats, g: Floats, most: int, halted: Callable[
     gram: Any = problem.gram.refined()
     before = violation(problem, beta, g)
     group = np.zeros(len(beta), np.intp) if problem.group is None else problem.group
-    distance = np.abs(g - multipliers(problem, beta, g)[group])
+    rho = multipliers(problem, beta, g)
+    distance = np.abs(g - (rho[0] if problem.group is None and len(rho) else rho[group]))
     free = (beta > problem.lower) & (beta < problem.upper)
     W = np.flatnonzero(free | (distance <= _BAND * before))
     if not np.isfinite(before) or before <= _EXACT * np.abs(g).max(initial=0.0):
@@ -478,7 +516,8 @@ class _Near:
             right = np.empty((len(F), 1 + B.shape[1]), order="F")
             right[:, 0], right[:, 1:] = -self.g[F], B
             solved = _solve(factor, right, 0, 1)[0]
-            c = np.linalg.solve(B.T @ solved[:, 1:], B.T @ solved[:, 0])
+            inner, outer = B.T @ solved[:, 1:], B.T @ solved[:, 0]
+            c = outer / inner[0] if len(outer) == 1 and inner[0, 0] else np.linalg.solve(inner, outer)
         except LinAlgError:
             return None
         d = solved[:, 0] - solved[:, 1:] @ c

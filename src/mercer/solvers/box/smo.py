@@ -35,7 +35,7 @@ __public__ = __all__
 
 _SMALL, _LARGE = 512, 3072  # variables in a working set, unless more than half as many are free
 _WHOLE = 2048  # up to this many variables all of them are the working set, in float64
-_CHEAP = 4e8  # operations for all entries together that make it so
+_CHEAP = 6e7  # operations for all entries together that make it so: computing them in float64 is what such a set costs
 _DEAR = 400.0  # operations an entry from which keeping rows beats computing them again
 _SLACK = 0.1  # of the violation, by which gradients may move before a variable set aside is missed
 _FILLED = 0.9  # of a working set, that free variables may take
@@ -125,16 +125,22 @@ class SMO(Solver):
                 "Use solver=Adatron(), or add a bias."
             )
         order = largest_order(problem.gram, _BLOCK)
-        kept = kept_by(
-            monitor, "SMO", options=repr(self), order=order, gram=repr(problem.gram), linear=problem.linear,
-            lower=problem.lower, upper=problem.upper, group=problem.group, total=problem.total,
-            ridge=problem.ridge, start=start
-        )  # fmt: skip
+        kept = self._kept(problem, start, order, monitor)
         with serial_blas():  # what runs in threads are tiles; the same bits for any number of them
             run = _Run(problem, self, start, kept, order)
             status = run.iterate(monitor)
             kept.close(run.state)
             return run.solution(status)
+
+    def _kept(self, problem: BoxQP, start: Floats | None, order: int, monitor: Monitor | None) -> Kept:
+        """Return the place for the state of a run; what tells it from others is written down only if it has one."""
+        if getattr(monitor, "keeping", None) is None:
+            return kept_by(None, "SMO")
+        return kept_by(
+            monitor, "SMO", options=repr(self), order=order, gram=repr(problem.gram), linear=problem.linear,
+            lower=problem.lower, upper=problem.upper, group=problem.group, total=problem.total,
+            ridge=problem.ridge, start=start
+        )  # fmt: skip
 
 
 class _Run:

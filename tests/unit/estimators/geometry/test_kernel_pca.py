@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 import sklearn.decomposition as theirs
 from scipy.ndimage import zoom
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, make_swiss_roll
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer.errors import CapabilityError, DegenerateWarning, DomainError, IndefiniteWarning, ParameterError
 from mercer.estimators.geometry.kernel_pca import KernelPCA
+from mercer.estimators.geometry.unfolding import locally_linear_kernel
 from mercer.gram import Dense, Features, Nystrom, Tiles
 from mercer.hilbert import projection_moments
 from mercer.kernels import Gaussian, Linear, NegativeDistance, Polynomial, Spectrum
@@ -45,6 +46,42 @@ def test_scikit_learn_has_the_same_scores(solver, gram):
     np.testing.assert_allclose(ours.fit_transform(X), other.fit_transform(X), atol=1e-9)
     np.testing.assert_allclose(ours.transform(T), other.transform(T), atol=1e-9)
     np.testing.assert_allclose(ours.eigenvalues_, other.eigenvalues_, rtol=1e-10)
+
+
+@pytest.mark.parametrize("n", [100, 301])
+def test_the_default_finds_few_components_as_lapack_does(n):
+    many, w = load_digits().data[:n], rng.integers(0, 3, n)
+    for params in ({}, {"centered": False}):
+        whole = KernelPCA(Gaussian(30.0), 4, eigen_solver="dense", **params).fit(many, sample_weight=w)
+        some = KernelPCA(Gaussian(30.0), 4, **params).fit(many, sample_weight=w)
+        assert some.n_iter_ > 1 or n == 100  # whose samples of weight zero leave too few
+        np.testing.assert_allclose(some.eigenvalues_, whole.eigenvalues_, rtol=1e-11)
+        np.testing.assert_allclose(some.transform(many[:50]), whole.transform(many[:50]), atol=1e-9)
+        np.testing.assert_allclose(some.reconstruction_errors_, whole.reconstruction_errors_, atol=1e-11)
+        np.testing.assert_allclose(some.dual_coef_, whole.dual_coef_, atol=1e-9)
+
+
+def test_multiple_eigenvalues_are_all_found():
+    """On the corners of a cube each degree has one eigenvalue: eight times that of degree one, then others."""
+    corners = np.array(np.meshgrid(*[[-1.0, 1.0]] * 8)).reshape(8, -1).T
+    found = KernelPCA(Gaussian(2.0), 10).fit(corners)
+    whole = KernelPCA(Gaussian(2.0), 10, eigen_solver="dense").fit(corners)
+    np.testing.assert_allclose(found.eigenvalues_, whole.eigenvalues_, rtol=1e-10)
+    assert np.ptp(found.eigenvalues_[:8]) < 1e-10 < found.eigenvalues_[7] - found.eigenvalues_[8]
+
+
+def test_eigenvalues_that_lie_close_together_are_separated():
+    """Those of local linear embedding: 600 products do not tell them apart."""
+    roll = make_swiss_roll(600, random_state=0)[0]
+    K = locally_linear_kernel(roll, 10)
+    whole = KernelPCA("precomputed", 2, eigen_solver="dense").fit(K)
+    found = KernelPCA("precomputed", 2).fit(K)
+    assert found.residual_ < 1e-11 and 1 < found.n_iter_ < 60
+    np.testing.assert_allclose(found.eigenvalues_, whole.eigenvalues_, rtol=1e-12)
+    np.testing.assert_allclose(found.eigenvectors_, whole.eigenvectors_, atol=1e-6)
+    np.testing.assert_allclose(found.explained_variance_ratio_, whole.explained_variance_ratio_, rtol=1e-10)
+    with pytest.warns(ConvergenceWarning, match="stopped after 30 products"):
+        KernelPCA("precomputed", 2, max_iter=30, eigen_solver="lanczos").fit(K)
 
 
 def test_lanczos_is_dense_on_more_samples():

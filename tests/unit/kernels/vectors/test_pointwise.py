@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.spatial.distance import pdist
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
 
@@ -71,6 +72,18 @@ def test_lengths_of_columns_are_those_of_standardised_columns():
     np.testing.assert_allclose(column_lengths(Vectors.pack(A), w.astype(float)), repeated, rtol=1e-8)
     assert column_lengths(Vectors.pack([[0.0], [2.0]])) == pytest.approx(np.sqrt(0.5), rel=1e-8)
     assert column_lengths(Vectors.pack([[3.0, 3.0]])) == pytest.approx((np.sqrt(0.5),) * 2, rel=1e-8)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 31, 32])
+def test_the_median_without_weights_is_the_lower_one_of_the_sorted_distances(n):
+    A = np.round(2.0 * np.random.default_rng(n).normal(size=(n, 2)))
+    distances = pdist(A)
+    distances = np.sort(distances[distances > 0.0])
+    expected = distances[(len(distances) - 1) // 2]
+    assert median_distance(Vectors.pack(A)) == pytest.approx(expected, rel=1e-14)
+    if len(distances) % 2:  # weights that almost are one take the other way
+        almost = np.append(np.ones(n - 1), 1.0 - 1e-12)
+        assert median_distance(Vectors.pack(A), almost) == pytest.approx(expected, rel=1e-14)
 
 
 def test_weight_is_repetition_for_the_median():

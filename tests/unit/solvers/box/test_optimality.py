@@ -381,3 +381,21 @@ def test_nothing_free_and_too_many_near_the_margin_is_nothing_to_do():
     g = np.array([5.0, 5.0, -5.0, -5.0])
     assert not polish(problem, beta, g, 2)
     assert beta.tolist() == [1.0, 1.0, 0.0, 0.0]
+
+
+@given(st.integers(0, 10_000))
+def test_one_group_without_a_name_is_the_group_of_that_name(seed):
+    """The first is looked at in one compiled pass, the second by general formulas; with boxes without an end, too."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 12))
+    lower, upper = -rng.choice([0.0, 1.0, INF], n), rng.choice([0.0, 0.5, INF], n)
+    beta = np.where(rng.random(n) < 0.5, np.clip(rng.normal(size=n), lower, upper), np.maximum(lower, -2.0))
+    g = rng.normal(size=n)
+    one, named = box(lower, upper), box(lower, upper, group=np.zeros(n, np.intp))
+    assert violation(one, beta, g) == violation(named, beta, g)
+    np.testing.assert_allclose(multipliers(one, beta, g), multipliers(named, beta, g), rtol=1e-13)
+
+
+def test_what_is_not_a_number_shows_in_the_violation():
+    problem, g = box([0, 0, 0], [1, 1, 1]), np.array([1.0, np.nan, -2.0])
+    assert np.isnan(violation(problem, np.full(3, 0.5), g))

@@ -12,6 +12,7 @@ from mercer.errors import CapabilityError, ParameterError
 from mercer.gram import Dense, Tiles
 from mercer.kernels import Gaussian, Linear, Multiquadric, NegativeDistance, Polynomial
 from mercer.problems import BoxQP, LinearSystem, Status
+from mercer.runtime.tiling import kept_by
 from mercer.solvers import SMO, InteriorPoint
 from mercer.solvers.box import smo, two_variables
 from tests.unit.solvers.machines import (
@@ -527,3 +528,23 @@ def test_the_problem_is_not_written_to():
     SMO().solve(classifier(K, Y, 1.0), start=start)
     assert np.array_equal(start, kept)
     require_feasible(problem, SMO().solve(problem).coef)
+
+
+@pytest.mark.parametrize(
+    ("n", "width", "whole"), [(500, 40, True), (700, 3, True), (1300, 40, False), (2000, 3, False)]
+)
+def test_all_variables_are_one_working_set_only_where_their_entries_are_cheap(n, width, whole):
+    """An entry takes some operations a column: all of them in float64 take longer than a few working sets."""
+    many = np.random.default_rng(5).normal(size=(n, width))
+    gram = Tiles(precision="mixed").build(Gaussian(width**0.5), Vectors.pack(many))
+    problem = classifier(gram, np.where(many[:, 0] > 0, 1.0, -1.0), 1.0)
+    assert smo._Run(problem, SMO(), None, kept_by(None, "SMO"), n).whole is whole
+    found = SMO().solve(problem)
+    assert found.status is Status.CONVERGED
+    require_honest(problem, found, 1e-6)  # tiles of float32
+
+
+def test_nothing_is_written_down_where_no_state_is_kept(monkeypatch):
+    """The texts that tell a checkpoint of one problem from that of another take a twentieth of a small fit."""
+    monkeypatch.setattr(SMO, "__repr__", lambda self: pytest.fail("the options were written down"))
+    assert SMO().solve(classifier(K, Y, 1.0)).status is Status.CONVERGED
