@@ -14,15 +14,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from docs import (
-    check_links,
-    make_catalogue,
-    make_defaults,
-    make_equations,
-    make_performance,
-    make_reference,
-    make_trust,
-)
+from docs import check_links, make_catalogue, make_equations, make_performance, make_reference, make_trust
 from docs.pages import cell, outdated, table
 from mercer import catalogue
 from mercer.cli.application import application
@@ -60,9 +52,7 @@ def name_of(path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    "script",
-    [make_catalogue, make_defaults, make_performance, make_reference, make_trust],
-    ids=lambda script: script.__name__,
+    "script", [make_catalogue, make_performance, make_reference, make_trust], ids=lambda script: script.__name__
 )
 def test_generated_pages_are_up_to_date(script):
     assert not outdated(pages_of(script)), f"run: python -m {script.__name__}"

@@ -98,7 +98,8 @@ def examples() -> tuple[bool, str]:
 def static() -> tuple[bool, str]:
     """Count what linters and the type checker find, and calls that run text or pickles."""
     folder = Path(sys.executable).parent
-    ruff = command(str(folder / "ruff"), "check", "--quiet", "--output-format", "concise", ".")[1].count("\n")
+    told = command(str(folder / "ruff"), "check", "--quiet", "--output-format", "concise", ".")[1]
+    ruff = sum(bool(line.strip()) for line in told.splitlines())
     told = command(str(folder / "basedpyright"), "--threads", "2", "--level", "error")[1]
     types = int(match[1]) if (match := re.search(r"(\d+) errors?", told)) else -1
     sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))

@@ -13,6 +13,11 @@ def test_it_is_up_to_date_and_so_are_the_stubs():
     assert not outdated(make_exports.pages()), "run: python -m docs.make_exports"
 
 
+def test_no_stub_is_left_of_a_package_that_is_none():
+    stubs = {path for path in make_exports.pages() if path.suffix == ".pyi"}
+    assert {*(make_exports.SOURCE / "mercer").rglob("*.pyi")} == stubs
+
+
 def test_a_public_class_says_so_where_it_is_defined():
     for homes in EXPORTS.values():
         for home, names in homes.items():

@@ -233,15 +233,16 @@ class Similarities(Samples):
 def _checked(K: Any) -> NDArray[Any]:
     """A matrix of finite floats; the errors are those of Vectors, with what a matrix of similarities is."""
     try:
-        X = Vectors.pack(K).X
+        packed = Vectors.pack(K)
     except DomainError as error:
         raise type(error)(f"{error} {_ACCEPTED}") from error
+    X, n, width = packed.X, len(packed), packed.width
     if isinstance(X, np.ndarray):
         return X
-    size, allowed = X.shape[0] * X.shape[1] * X.dtype.itemsize, budget(None)
+    size, allowed = n * width * X.dtype.itemsize, budget(None)
     if size > allowed:
         raise MemoryBudgetError(
-            f"A sparse matrix of {X.shape[0]} x {X.shape[1]} similarities needs {format_bytes(size)} with its zeros, "
+            f"A sparse matrix of {n} x {width} similarities needs {format_bytes(size)} with its zeros, "
             f"budget {format_bytes(allowed)}. Use fewer samples, or a kernel that compares the samples themselves."
         )
     return X.toarray()

@@ -26,7 +26,7 @@ from mercer.gram.exact import TileGram
 from mercer.gram.gram import Cross
 from mercer.hilbert.reduced_points import Moving
 from mercer.hilbert.reduced_selection import Selection, Watch
-from mercer.kernels.kernel import Kernel
+from mercer.kernels.kernel import Kernel, overflow_error
 from mercer.kernels.vectors.pointwise import dense
 from mercer.numerics.cholesky import CholeskyFactor, safe_cholesky
 from mercer.problems import Status
@@ -92,8 +92,10 @@ class Projection:
         """Return E / ||f||^2 and its derivative, (m, d)."""
         f = self.function
         near, own = f.moving.near(Z), f.moving.own(Z)
-        values = near.product(f.coef)
-        beta = _factor(own.values()).solve(values)
+        values, K = near.product(f.coef), own.values()
+        if not np.isfinite(K).all():
+            raise overflow_error(f.kernel)
+        beta = _factor(K).solve(values)
         energy = f.norm2 - float(np.vdot(values, beta))
         return energy / f.norm2, -2.0 * (near.pull(beta, f.coef) - own.pull(beta, beta)) / f.norm2
 

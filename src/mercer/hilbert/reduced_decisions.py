@@ -27,6 +27,7 @@ from mercer.gram.gram import Cross
 from mercer.hilbert.reduced_construction import Function, Search
 from mercer.hilbert.reduced_points import Moving
 from mercer.hilbert.reduced_selection import Watch
+from mercer.kernels.kernel import overflow_error
 from mercer.kernels.vectors.pointwise import dense
 from mercer.numerics.cholesky import safe_cholesky
 from mercer.problems import Status
@@ -153,7 +154,10 @@ class _Fit:
         self.K, self.values, self.cross = self.own.values(), self.near.product(f.coef), self.at.values()
         self.mean = self.cross.mean(axis=1, keepdims=True)
         centred = self.cross - self.mean
-        H = centred @ centred.T / centred.shape[1] + agreement.penalty * self.K
+        with np.errstate(over="ignore", invalid="ignore"):  # which is told below
+            H = centred @ centred.T / centred.shape[1] + agreement.penalty * self.K
+        if not np.isfinite(H).all():
+            raise overflow_error(f.kernel)
         self.factor = safe_cholesky(H, shift=_RIDGE * float(np.mean(H.diagonal())))
 
     def solve(self, targets: Floats) -> tuple[Floats, Floats, float]:

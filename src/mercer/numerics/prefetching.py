@@ -11,7 +11,8 @@ from numba.extending import overload as compiled_overload
 
 __all__ = ["fetch_row"]
 
-ir: Any = cgutils.ir  # llvmlite's intermediate representation, as Numba imports it
+# llvmlite's intermediate representation, as Numba imports it.
+ir: Any = cgutils.ir  # pyright: ignore[reportPrivateImportUsage]
 
 
 def fetch_row(X: Any, i: Any) -> None:

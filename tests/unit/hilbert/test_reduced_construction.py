@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.domains import Vectors
+from mercer.errors import DomainError
 from mercer.gram import Tiles
 from mercer.hilbert.reduced_construction import Function, Projection, Search, construct
 from mercer.hilbert.reduced_selection import Selection, Watch
@@ -103,12 +104,22 @@ def test_points_stay_where_the_kernel_is_defined():
     assert np.isinf(free.low).all()
 
 
-def test_values_beyond_the_range_of_numbers_are_left():
+@pytest.mark.parametrize("seed", [0, 7, 41])  # with the last two points are tried of which only k(z, z) is infinite
+def test_values_beyond_the_range_of_numbers_are_left(seed):
+    kernel, samples = Polynomial(40), np.abs(np.random.default_rng(seed).normal(size=(30, 2)))
+    f = function(kernel, samples, outputs=1, seed=seed + 1)
+    search = Search(kernel, f.samples, Watch())
+    Z, _ = search.run(Projection(f), samples[:2].copy())
+    assert np.isfinite(Z).all()
+
+
+def test_points_whose_own_values_are_infinite_are_refused():
     kernel = Polynomial(40)
     f = function(kernel, outputs=1)
-    search = Search(kernel, f.samples, Watch())
-    Z, _ = search.run(Projection(f), X[:2].copy())
-    assert np.isfinite(Z).all()
+    far = kernel.prepare(Vectors(np.array([[3e4, 3e4], [1.0, 1.0]])))
+    assert np.isfinite(kernel.block(far, f.samples)).all()
+    with pytest.raises(DomainError, match="too large for floating-point numbers"):
+        Projection(f)(far)
 
 
 def test_goal_ends_the_search():

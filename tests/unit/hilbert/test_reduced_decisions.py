@@ -5,6 +5,7 @@ import pytest
 
 from mercer.budget import Resources
 from mercer.domains import Strings, Vectors
+from mercer.errors import DomainError
 from mercer.gram import Expansion, Tiles
 from mercer.hilbert.reduced_construction import Function
 from mercer.hilbert.reduced_decisions import _SHARE, Agreement
@@ -54,6 +55,15 @@ def test_coefficients_solve_the_least_squares_problem(diagonal):
     square = np.vdot(f.coef, K @ f.coef) + np.vdot(g.coef, Kzz @ g.coef) - 2 * np.vdot(g.coef, Kzx @ f.coef)
     np.testing.assert_allclose(agreement.distance(g), np.sqrt(square), rtol=1e-9)
     assert g.diagonal == diagonal
+
+
+def test_points_whose_own_values_are_infinite_are_refused():
+    kernel = Polynomial(40)
+    agreement, _ = made(kernel)
+    Z = kernel.prepare(Vectors(np.array([[3e4, 3e4], [1.0, 1.0]])))
+    assert np.isfinite(kernel.block(Z, agreement.T)).all()
+    with pytest.raises(DomainError, match="too large for floating-point numbers"):
+        agreement.value(Z, agreement.wanted)
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(0.8), Matern(2.5), Polynomial(2), 2.0 * Gaussian(1.0)])

@@ -96,7 +96,8 @@ class Boosted(CertifiedSum, KernelEstimator):
     ensembles_: tuple[Ensemble, ...]
     tol: float
     max_iter: int
-    gram: ClassVar[Features] = Features()  # no Gram matrix is held here; weak learners may hold some
+    # No Gram matrix is held here; weak learners may hold some.
+    gram: ClassVar[Features] = Features()  # pyright: ignore[reportIncompatibleVariableOverride]
     constraints = {
         "learner": AnyLearner(),
         "tol": Interval(0.0, 1.0, closed="neither"),

@@ -207,7 +207,7 @@ class Softmax(Likelihood):
     def value(self, f: Floats) -> float:
         """Return the log-likelihood."""
         own = f[np.arange(len(f)), self.codes]
-        return float(self.weight @ (own - special.logsumexp(f, axis=1)))
+        return float(self.weight @ (own - np.asarray(special.logsumexp(f, axis=1))))
 
     def slope(self, f: Floats) -> Floats:
         """Return its derivatives."""

@@ -38,8 +38,8 @@ _TICK = 0.05  # seconds between two looks at the clock while threads work
 class LinearMachine(Certified, KernelEstimator):
     """Base of linear machines: a kernel machine whose kernel is the dot product and whose Gram is the samples."""
 
-    kernel: ClassVar[Linear] = Linear()
-    gram: ClassVar[Features] = Features()
+    kernel: ClassVar[Linear] = Linear()  # pyright: ignore[reportIncompatibleVariableOverride]
+    gram: ClassVar[Features] = Features()  # pyright: ignore[reportIncompatibleVariableOverride]
     C: float
     tol: float
     max_iter: int

@@ -164,7 +164,8 @@ def _by_elimination(grams: Sequence[Any], scales: Floats, Q: Any, S: Any) -> Flo
     work = 2.0 / 3.0 * float(size) ** 3
 
     def eliminate() -> Floats:
-        *_, found, info = scipy.linalg.lapack.dgesv(system, rhs, overwrite_a=True, overwrite_b=True)
+        solve: Any = scipy.linalg.get_lapack_funcs("gesv", (system, rhs))
+        *_, found, info = solve(system, rhs, overwrite_a=True, overwrite_b=True)
         if info > 0:
             raise DomainError(
                 "The values of the kernel are so large that the samples cannot be told apart beside them: the deformed "
