@@ -122,7 +122,7 @@ def automatic(
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> model = mercer.automatic(X, y)
     >>> type(model).__name__, bool(model.score_ > 0.9)
-    ('SVC', True)
+    ('LSSVC', True)
     """
     clock = Clock.start(max_time)
     found, values = _target(y, task)

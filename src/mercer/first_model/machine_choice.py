@@ -19,7 +19,7 @@ from mercer.arrays import Array, Floats
 from mercer.budget import Clock
 from mercer.choosing import Effort, KernelSearchCV
 from mercer.errors import TimeBudgetError
-from mercer.first_model.criteria import comparing
+from mercer.first_model.class_probabilities import comparing
 from mercer.first_model.given_rows import Given, Pair, folds, held_pairs, require_target
 from mercer.first_model.held_rows import curve_of, growth_said, joined, predicted, predicted_from_fewer
 from mercer.first_model.machine_families import Aim, Family, families, usual

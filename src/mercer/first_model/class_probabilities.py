@@ -33,10 +33,9 @@ def log_probability(y: Array, P: Floats, classes: Array, sample_weight: Floats |
 
     Examples
     --------
-    >>> round(log_probability(np.array(["a", "b"]), np.array([0.2, 0.5]), np.array(["a", "b"])), 4) == round(
-    ...     (np.log(0.8) + np.log(0.5)) / 2, 4
-    ... )
-    True
+    >>> classes, P = np.array(["a", "b"]), np.array([[0.8, 0.2], [0.5, 0.5]])
+    >>> round(float(np.exp(log_probability(classes, P, classes))) ** 2, 3)
+    0.4
     """
     P = np.column_stack([1.0 - P, P]) if P.ndim == 1 else P
     right = P[np.arange(len(y)), np.searchsorted(classes, y)]

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from mercer.first_model.criteria import LEAST, comparing, log_probability
+from mercer.first_model.class_probabilities import LEAST, comparing, log_probability
 
 rng = np.random.default_rng(0)
 
