@@ -275,14 +275,18 @@ class Complement(_OnPoints, Differentiated, DifferentiatedInInputs):
         left = self._distances(A, maps[0]) > 0.0
         return left, left if B is A else self._distances(B, maps[1]) > 0.0
 
-    def _distances(self, A: Samples, F: Floats) -> Floats:
-        """Return squared distances from the subspace; those within their rounding are 0."""
+    def _rounding(self, own: Floats, F: Floats) -> Floats:
+        """Return by how much squared distances may be wrong, from k(x, x) and the coordinates in the subspace."""
         span = self._span()
-        own = self._diags(A)[0]
         length = np.linalg.norm(F * span.scale, axis=1)
         # k(x)' K^+ k(x) moves by 2 a'dk + a' dK a if kernel values move by their rounding; and the points themselves
         # are not nearer to the subspace than the directions that were left out
-        error = span.rounding * (own + 2.0 * length * np.sqrt(own * span.top) + span.top * length**2) + span.lost
+        return span.rounding * (own + 2.0 * length * np.sqrt(own * span.top) + span.top * length**2) + span.lost
+
+    def _distances(self, A: Samples, F: Floats) -> Floats:
+        """Return squared distances from the subspace; those within their rounding are 0."""
+        own = self._diags(A)[0]
+        error = self._rounding(own, F)
         squares = own - np.einsum("ij,ij->i", F, F)
         return np.where(squares > error, squares, 0.0)
 
