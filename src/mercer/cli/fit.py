@@ -30,6 +30,8 @@ from mercer.cli.inputs import (
     Reading,
     Rows,
     column_kinds,
+    is_bags,
+    is_links,
     kernel_read,
     open_data,
     pose,
@@ -39,8 +41,6 @@ from mercer.cli.inputs import (
 )
 from mercer.cli.outputs import beside, naming_files, naming_the_state, require_writable
 from mercer.cli.score_lines import measured, words
-from mercer.cli.tables.bags import Bags, layout, of_instances, require_machine_of_bags
-from mercer.cli.tables.links import Links, posed
 from mercer.cli.terminal import Terminal
 from mercer.io.datasets import Dataset
 from mercer.io.limits import shown
@@ -177,7 +177,7 @@ def fitted(terminal: Terminal, request: Request, files: list[Path]) -> tuple[dic
     ):
         estimator = _parsed(request)
         problem = _problem(request, estimator, terminal)
-        if isinstance(problem.data, Links):
+        if is_links(problem.data):
             outcome = linked(request, problem, estimator, clock, terminal)
         elif _is_sentences(problem.data):
             outcome = tagged(request, problem, estimator, clock, terminal)
@@ -199,7 +199,7 @@ def fitted(terminal: Terminal, request: Request, files: list[Path]) -> tuple[dic
     files.append(request.model_path)
     if request.checkpoint is not None:
         mercer.io.Checkpoint(request.checkpoint).remove()  # it has served its purpose
-    page = None if _is_sentences(problem.data) or isinstance(problem.data, Links) else request.page
+    page = None if _is_sentences(problem.data) or is_links(problem.data) else request.page
     if page is not None:
         _report(outcome, page, request, terminal)
         files.append(page)
@@ -241,7 +241,7 @@ def _parsed(request: Request) -> Any:
 def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
     kernel = kernel_read(estimator)
     if request.bags is not None:
-        require_machine_of_bags(estimator, kernel, request.bags)
+        _bags().require_machine_of_bags(estimator, kernel, request.bags)
     data = open_data(request.data, request, column_kinds(kernel))
     for note in data.notes:
         terminal.say(f"{request.data}: {note}")
@@ -259,7 +259,7 @@ def _problem(request: Request, estimator: Any, terminal: Terminal) -> Problem:
     columns = None
     if isinstance(data, Table) and estimator is not None:
         rest = data.drop(request.target) if request.target else data
-        columns = samples(rest, kernel if request.bags is None else of_instances(kernel))[1]
+        columns = samples(rest, kernel if request.bags is None else _bags().of_instances(kernel))[1]
     automatic = estimator is None and not request.mix and not request.search
     fill = automatic and request.missing in (None, "fill") and isinstance(data, Table) and data.n >= FEWEST
     if request.missing == "fill" and not fill:
@@ -293,7 +293,7 @@ def _of_links(request: Request, estimator: Any, data: Dataset) -> Problem:
             "which is the target. Write for example --links from,to."
         )
     usable_columns(data, columns)  # which names those that the file lacks
-    links = posed(estimator, data, columns, request.nodes)
+    links = importlib.import_module("mercer.cli.tables.links").posed(estimator, data, columns, request.nodes)
     y = np.ones(links.n)
     if request.target is not None:
         y = links.table.split_target(request.target, unknown=True)[1]
@@ -302,6 +302,10 @@ def _of_links(request: Request, estimator: Any, data: Dataset) -> Problem:
                 f"The target {request.target!r} of --links holds texts, and links are numbers. Write 0 and 1."
             )
     return Problem(links, y.astype(float), request.target)
+
+
+def _bags() -> Any:
+    return importlib.import_module("mercer.cli.tables.bags")  # which few need
 
 
 def _is_sentences(data: Dataset) -> TypeGuard[Sentences]:
@@ -374,8 +378,8 @@ def _set_aside(request: Request, problem: Problem, unread: Collection[str]) -> P
 def _in_bags(request: Request, problem: Problem, named: Table) -> Problem:
     """Return the problem with bags of rows for samples; what is about a row is the same in all rows of its bag."""
     assert isinstance(problem.data, Table) and request.bags is not None
-    order, offsets, names = layout(named, request.bags)
-    bags = Bags.laid_out(problem.data, request.bags, order, offsets, names)
+    order, offsets, names = _bags().layout(named, request.bags)
+    bags = _bags().Bags.laid_out(problem.data, request.bags, order, offsets, names)
 
     def one_each(values: Array | None, name: str | None) -> Array | None:
         return None if values is None else bags.one_each(values[order], str(name))
@@ -426,13 +430,13 @@ def _remembered(problem: Problem, outcome: Outcome) -> dict[str, Any]:
     """What prediction needs to know about the data file; saved with the model."""
     data = problem.data
     known: dict[str, Any] = {"kind": data.kind, "format": data.format, "target": problem.target, "task": outcome.task}
-    table = data.table if isinstance(data, Bags) else data
+    table = data.table if is_bags(data) else data
     if isinstance(table, Table):
         used = samples(data, kernel_read(outcome.model))[1]
         known |= {"columns": list(used), "kinds": {name: table.kinds[name] for name in used}}
-    if isinstance(data, Bags):
+    if is_bags(data):
         known |= {"bags": data.column}
-    if isinstance(data, Links):
+    if is_links(data):
         known |= {"links": list(data.columns), "rows": list(data.rows), "others": list(data.others)}
     if _is_sentences(data):
         known |= {"columns": list(data.columns)}

@@ -17,10 +17,8 @@ from mercer.arrays import Array, Floats
 from mercer.budget import Clock
 from mercer.cli.failures import UsageFault
 from mercer.cli.fit_outcome import Outcome
-from mercer.cli.inputs import Problem, is_known, kernel_read, samples, usable_columns
+from mercer.cli.inputs import Problem, is_bags, is_known, is_links, kernel_read, samples, usable_columns
 from mercer.cli.score_lines import Checked, cross_validated, said, scores, splits, weighted
-from mercer.cli.tables.bags import Bags
-from mercer.cli.tables.links import Links, fitted, held_out_scores
 from mercer.cli.terminal import Terminal
 from mercer.domains import Samples
 from mercer.errors import TimeBudgetError
@@ -94,7 +92,7 @@ def as_asked(request: Any, problem: Problem, estimator: Any, clock: Clock, termi
     kernel = kernel_read(estimator)
     X, used = samples(problem.data, kernel)
     steps = []
-    table = problem.data.table if isinstance(problem.data, Bags) else problem.data
+    table = problem.data.table if is_bags(problem.data) else problem.data
     left = [name for name in usable_columns(table) if used and name not in used]
     if left:
         steps.append(f"columns that the kernel does not read: {', '.join(left)}")
@@ -146,18 +144,18 @@ def tagged(request: Any, problem: Problem, estimator: Any, clock: Clock, termina
 
 def linked(request: Any, problem: Problem, estimator: Any, clock: Clock, terminal: Terminal) -> Outcome:
     """Fit link propagation to pairs of nodes, and judge it by pairs that are left out."""
-    links, y = problem.data, problem.y
-    assert isinstance(links, Links) and y is not None
+    links, y, module = problem.data, problem.y, importlib.import_module("mercer.cli.tables.links")
+    assert is_links(links) and y is not None
     seen = np.unique(y[~np.isnan(y)])
     found, method = {}, "not validated"
     if len(seen) < 2:
         method += ", since all pairs have the same number"
     elif request.folds >= 2 and problem.n >= 2 * request.folds:
         with terminal.progress(f"{request.folds} folds") as bar:
-            found = held_out_scores(_budgeted(estimator, request, clock), links, y, request.folds, bar)
+            found = module.held_out_scores(_budgeted(estimator, request, clock), links, y, request.folds, bar)
         method = f"pairs left out, {request.folds}-fold"
     with terminal.progress("fitting"):
-        fitted(_budgeted(estimator, request, clock), links, links.known(y))
+        module.fitted(_budgeted(estimator, request, clock), links, links.known(y))
     alike = "nodes are alike where a link with a positive number joins them"
     steps = [] if links.attributes is not None else [alike]
     return Outcome(estimator, links.attributes, y, "regression", found, method, steps)

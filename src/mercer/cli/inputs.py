@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -20,7 +20,6 @@ import mercer.kernels
 from mercer.arrays import Array, Bools, Indices
 from mercer.budget import format_bytes
 from mercer.cli.failures import UsageFault
-from mercer.cli.tables.bags import Bags, of_instances
 from mercer.domains import Frames, Similarities, Strings, Vectors
 from mercer.errors import DomainError
 from mercer.io.datasets import Dataset
@@ -32,6 +31,10 @@ from mercer.kernels.algebra.maps import Selected
 from mercer.selection.tables.table_encoder import with_dates
 from mercer.spec import Spec
 
+if TYPE_CHECKING:  # few files hold bags or links
+    from mercer.cli.tables.bags import Bags
+    from mercer.cli.tables.links import Links
+
 __all__ = [
     "STDIN",
     "Problem",
@@ -39,7 +42,9 @@ __all__ = [
     "Rows",
     "column_kinds",
     "compares_texts",
+    "is_bags",
     "is_known",
+    "is_links",
     "kernel_read",
     "open_data",
     "pose",
@@ -400,6 +405,16 @@ def _labels(path: Path, data: Dataset, target: str | None) -> tuple[Array, str]:
 # what an estimator takes ----------------------------------------------------------------------------------
 
 
+def is_bags(data: Dataset) -> TypeGuard[Bags]:
+    """Return whether samples are bags of rows."""
+    return data.kind == "bags"
+
+
+def is_links(data: Dataset) -> TypeGuard[Links]:
+    """Return whether samples are pairs of nodes."""
+    return data.kind == "links"
+
+
 def samples(data: Dataset, kernel: Any, columns: Sequence[str] | None = None) -> tuple[Any, tuple[str, ...]]:
     """Return the samples as a kernel takes them, and the columns of a table that they are made of.
 
@@ -411,8 +426,8 @@ def samples(data: Dataset, kernel: Any, columns: Sequence[str] | None = None) ->
     columns : sequence of str, optional
         Those that a model was fitted to.
     """
-    if isinstance(data, Bags):
-        inner = of_instances(kernel)
+    if is_bags(data):
+        inner = importlib.import_module("mercer.cli.tables.bags").of_instances(kernel)
         X, used = samples(data.table, inner, columns)
         return data.sets(inner.pack(X) if isinstance(inner, Kernel) else Vectors.pack(X)), used
     if not isinstance(data, Table):

@@ -32,7 +32,8 @@ from mercer.domains import (
     Vectors,
 )
 from mercer.errors import DomainError
-from mercer.estimators import SVC, KernelRidge, LinearSVC
+from mercer.estimators import SVC, KernelPCA, KernelRidge, LinearSVC
+from mercer.estimators.geometry.unfolding import isomap_kernel
 from mercer.gram import Dense, Tiles
 from mercer.kernels import (
     ExpectedFeatures,
@@ -296,5 +297,7 @@ def _machine_jobs(X: Any, y: Any) -> Iterator[tuple[str, Any]]:
             yield f"LinearSVC, {loss}", lambda data=data, loss=loss: LinearSVC(loss=loss).fit(data, noisy)
         for solver in (BundleMethod(), CuttingPlane()):
             yield repr(solver), lambda data=data, solver=solver: LinearSVC(loss="hinge", solver=solver).fit(data, noisy)
+    yield "KernelPCA of few components", lambda: KernelPCA(Gaussian(1.0), 2).fit(many[:200])
+    yield "shortest paths", lambda: isomap_kernel(many[:60], 20)
     path = Dense().build(Gaussian(1.0), Vectors.pack(many[:100]))
     yield "path of C", lambda: svm_path(path, np.where(noisy[:100], 1.0, -1.0))

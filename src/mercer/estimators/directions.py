@@ -14,8 +14,8 @@ import numpy as np
 from mercer.arrays import Floats
 from mercer.gram import Gram, HasFactor
 from mercer.gram.gram import has_array
-from mercer.numerics.block_krylov import Eigenpairs, leading_eigenpairs
-from mercer.numerics.eigen import eigh_in_place, inverse_eigenpairs
+from mercer.numerics.block_krylov import Eigenpairs, inverse_eigenpairs, leading_eigenpairs
+from mercer.numerics.eigen import eigh_in_place
 from mercer.numerics.stored_lanczos import stored_eigenpairs
 from mercer.numerics.symmetric import symmetric_product
 from mercer.runtime.tiling import blas_for, in_background, serial_blas
@@ -42,10 +42,7 @@ FEW = 500  # samples up to which all eigenvectors together cost less than some o
 MOST = 300  # products of the Lanczos process
 _SHARE = 24  # of a K in memory all eigenvectors are found if more than this part of them is wanted
 _ROWS = 4096  # of a factor at a time
-_CACHED = (
-    100,
-    2000,
-)  # samples whose K is multiplied by one vector at a time: their vectors and half of K fit into caches
+_CACHED = 100, 2000  # samples whose K is multiplied by one vector at a time: half of it fits into a cache
 _EPS = float(np.finfo(float).eps)
 
 

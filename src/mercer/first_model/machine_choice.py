@@ -19,12 +19,20 @@ from mercer.arrays import Array, Floats
 from mercer.budget import Clock
 from mercer.choosing import Effort, KernelSearchCV
 from mercer.errors import TimeBudgetError
-from mercer.first_model.class_probabilities import comparing
 from mercer.first_model.given_rows import Given, Pair, folds, held_pairs, require_target
 from mercer.first_model.held_rows import curve_of, growth_said, joined, predicted, predicted_from_fewer
 from mercer.first_model.machine_families import Aim, Family, families, usual
 from mercer.first_model.row_sources import Found, Source, Watch
-from mercer.first_model.verdicts import Grown, Held, Judgement, Tried, judged, needs_probabilities, standard_error
+from mercer.first_model.verdicts import (
+    Grown,
+    Held,
+    Judgement,
+    Tried,
+    comparing,
+    judged,
+    needs_probabilities,
+    standard_error,
+)
 from mercer.kernels import Kernel
 from mercer.runtime.tiling import serial_blas
 from mercer.selection.automatic import COARSE, ROWS, some_rows

@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
 
 from mercer.arrays import Array, Floats, Indices
 from mercer.errors import ParameterError
+from mercer.first_model.given_rows import Pair
 
-__all__ = ["Grown", "Held", "Judgement", "Tried", "judged", "needs_probabilities", "require_scoring", "standard_error"]
+__all__ = [
+    "Grown",
+    "Held",
+    "Judgement",
+    "Tried",
+    "comparing",
+    "judged",
+    "log_probability",
+    "needs_probabilities",
+    "require_scoring",
+    "standard_error",
+]
 __saved__ = ["Grown", "Held", "Tried"]
 
 WORST = 100.0  # of R^2 below zero, beyond which it is no share that anyone would read
 BLOCKS = 40  # of rows, each of which is left out once for the standard error
 DEFAULTS = {"classification": "accuracy", "regression": "r2"}
+LEAST = 1e-3  # of a probability, so that one row that is certainly wrong does not decide
 
 
 @dataclass(frozen=True)
@@ -145,6 +160,40 @@ def needs_probabilities(scoring: str, y: Array, task: str) -> bool:
     except (ValueError, TypeError, AttributeError):
         return True
     return False
+
+
+def log_probability(y: Array, P: Floats, classes: Array, sample_weight: Floats | None = None) -> float:
+    """Return the mean logarithm of the probabilities of the right classes.
+
+    Parameters
+    ----------
+    y : (n,) array
+    P : (n, c) array, or (n,) of the second of two classes
+    classes : (c,) array
+        In their order.
+    sample_weight : (n,) array, optional
+
+    Examples
+    --------
+    >>> classes, P = np.array(["a", "b"]), np.array([[0.8, 0.2], [0.5, 0.5]])
+    >>> round(float(np.exp(log_probability(classes, P, classes))) ** 2, 3)
+    0.4
+    """
+    P = np.column_stack([1.0 - P, P]) if P.ndim == 1 else P
+    right = P[np.arange(len(y)), np.searchsorted(classes, y)]
+    return float(np.average(np.log(np.maximum(right, LEAST)), weights=sample_weight))
+
+
+def comparing(scoring: str, y: Array, task: str, pairs: Sequence[Pair]) -> Any:
+    """Return a scorer of probabilities where accuracy is asked for and each part to learn from has all classes.
+
+    Accuracy changes in steps of one row and says nothing of the rows between the steps, so that of machines which are
+    compared by it the luckiest is taken.
+    """
+    classes = np.unique(y) if task == "classification" else y[:0]
+    if scoring != "accuracy" or any(len(np.unique(y[kept])) < len(classes) for kept, _ in pairs):
+        return None
+    return make_scorer(log_probability, response_method="predict_proba", classes=classes)
 
 
 def judged(held: Held, known: Array, y: Array, task: str, scoring: str, weight: Floats | None) -> Judgement:

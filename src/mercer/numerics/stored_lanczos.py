@@ -78,10 +78,9 @@ def stored_eigenpairs(
 
     Examples
     --------
-    >>> K = np.diag(np.arange(100.0))
-    >>> found = stored_eigenpairs(K, np.ones(100), np.zeros(100), 3)
+    >>> found = stored_eigenpairs(np.diag(0.5 ** np.arange(100.0)), np.ones(100), np.zeros(100), 3)
     >>> found.values.round(6)
-    array([99., 98., 97.])
+    array([1.  , 0.5 , 0.25])
     >>> stored_eigenpairs(np.eye(100), np.ones(100), np.zeros(100), 3) is None  # one eigenvalue, a hundred times
     True
     """

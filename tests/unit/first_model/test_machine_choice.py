@@ -13,10 +13,10 @@ from mercer.budget import Clock
 from mercer.first_model import given_rows, held_rows
 from mercer.first_model import machine_choice as choice
 from mercer.first_model import machine_families as machines
-from mercer.first_model.class_probabilities import comparing
 from mercer.first_model.given_rows import Given, folds, held_pairs
 from mercer.first_model.machine_families import Aim
 from mercer.first_model.row_sources import Found, SampleRows, TableRows
+from mercer.first_model.verdicts import comparing
 from mercer.gram import Nystrom
 from mercer.kernels import Gaussian, NegativeDistance, Precomputed
 

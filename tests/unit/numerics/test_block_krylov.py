@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Exponential, Gaussian
-from mercer.numerics.block_krylov import _orthonormal, leading_eigenpairs
+from mercer.numerics.block_krylov import _orthonormal, inverse_eigenpairs, leading_eigenpairs
 from tests.resuming import Memory, resumed
 
 rng = np.random.default_rng(0)
@@ -111,3 +111,35 @@ def test_a_block_that_is_rounding_of_what_is_known_has_no_direction_of_its_own()
     Q = np.linalg.qr(rng.normal(size=(60, 20)))[0]
     U = _orthonormal(Q[:, :4] @ rng.normal(size=(4, 4)), Q, 0.0)
     np.testing.assert_allclose(U.T @ U, np.eye(U.shape[1]), atol=1e-12)
+
+
+Q = np.linalg.qr(np.random.default_rng(0).normal(size=(120, 120)))[0]
+VALUES = np.append(2.0 - 1e-7 * np.array([0.0, 1.0, 1.0, 3.0]), np.linspace(1.99, -1.0, 116))
+
+
+def close_together():
+    G = (Q * VALUES) @ Q.T
+    return 0.5 * (G + G.T)
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-9, 1e-6, 1.0])
+def test_close_and_double_eigenvalues_are_separated_from_any_guess(error):
+    G = close_together()
+    found = inverse_eigenpairs(close_together(), 4, 2.0 - 0.3 * error, error)
+    assert found.converged
+    np.testing.assert_allclose(found.values, VALUES[:4], atol=1e-14 * 120)
+    np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(4), atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(G @ found.vectors - found.vectors * found.values, axis=0), 0, atol=1e-9)
+    np.testing.assert_allclose(np.abs(Q[:, 0] @ found.vectors[:, 0]), 1.0, atol=1e-5)
+    assert np.all(found.residuals < 1e-9)
+
+
+def test_a_shift_that_is_too_low_is_raised():
+    found = inverse_eigenpairs(close_together(), 2, 1.9, 1e-3)  # 1e-3 / 8, times 4 six times
+    np.testing.assert_allclose(found.values, VALUES[:2], atol=1e-12)
+
+
+def test_what_no_shift_makes_definite_has_no_pairs():
+    assert inverse_eigenpairs(close_together(), 2, 0.0, 1e-12) is None
+    assert inverse_eigenpairs(np.full((5, 5), np.nan), 2, 1.0, 1.0) is None
+    assert inverse_eigenpairs(close_together(), 2, np.nan, 1.0) is None
