@@ -217,6 +217,7 @@ def ascend(
         Called as ``monitor(iteration, violation)``; a true answer ends the ascent.
     """
     watch, iteration, added, radius, largest = Watch(tol, monitor), 0, 0, 0.0, 0.0
+    slacks, violation, ended = np.zeros(len(blocks)), 0.0, False
     for iteration in range(1, max_iter + 1):
         worst = 0.0
         for block in blocks:
@@ -240,10 +241,15 @@ def ascend(
         for block in blocks:
             block.forget()
         values.refresh()
+        ended = worst <= tol
+        if ended:  # f has moved since the blocks were looked at
+            slacks, violation = _slacks(blocks, values, oracle)
+            worst = max(worst, violation)
         if watch.ends(iteration, -_dual(blocks, values), worst):
             break
     dual = _dual(blocks, values)
-    slacks, violation = _slacks(blocks, values, oracle)
+    if not ended:
+        slacks, violation = _slacks(blocks, values, oracle)
     primal = _primal(blocks, values, slacks)
     return Ascent(values, primal, dual, slacks, violation, iteration, added, radius, largest, watch.status, watch.rows)
 

@@ -64,16 +64,17 @@ def test_searching_loss_by_loss_compiled_and_in_python():
     assert scores[np.arange(4), out].sum() + W[out[:-1], out[1:]].sum() == pytest.approx(best[loss], rel=1e-13)
 
 
-def test_a_machine_with_rescaled_slacks_bounds_its_losses():
+@pytest.mark.parametrize("tol", [0.05, 0.1])
+def test_a_machine_with_rescaled_slacks_bounds_its_losses(tol):
     rng = np.random.default_rng(3)
     y = [rng.integers(0, 3, 17) for _ in range(6)]  # 3^17 outputs each
     X = [np.eye(3)[one] + 0.8 * rng.normal(size=(17, 3)) for one in y]
-    model = StructuredSVC("linear", 1e-3, outputs=LabelSequences(), rescaling="slack", tol=0.1).fit(X, y)
+    model = StructuredSVC("linear", 1e-3, outputs=LabelSequences(), rescaling="slack", tol=tol).fit(X, y)
     losses = [np.sum(a != b) for a, b in zip(model.predict(X), y, strict=True)]
-    assert model.violation_ <= 0.1
+    assert model.violation_ <= tol  # also of what moved last
     assert (model.slack_ >= losses).all()
     # the known constraints are solved to half the tolerance, and none is beyond them by more than all of it
-    assert 0.0 <= model.gap_ <= 6e-3 * 0.2
+    assert 0.0 <= model.gap_ <= 6e-3 * 2.0 * tol
 
 
 def test_a_window_compares_neighbours():
